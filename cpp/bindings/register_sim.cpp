@@ -202,16 +202,22 @@ class Simulation {
   }
   py::dict series() const {
     const sim::SeriesLog& s = engine_.log().series;
+    const auto column = [&](auto sim::PoolSample::* member) {
+      std::vector<std::remove_cvref_t<decltype(s.values[0].*member)>> values(s.values.size());
+      std::ranges::transform(s.values, values.begin(), member);
+      return to_array(std::move(values));
+    };
     py::dict out;
-    out["time"] = array(s.time);
+    out["time"] = array(engine_.sampled());
+    out["sample"] = array(s.sample);
     out["pool"] = array(s.pool);
-    out["usage"] = array(s.usage);
-    out["fair_share"] = array(s.fair_share);
-    out["demand"] = array(s.demand);
-    out["guarantee"] = array(s.guarantee);
-    out["starving"] = array(s.starving);
-    out["running"] = array(s.running);
-    out["waiting"] = array(s.waiting);
+    out["usage"] = column(&sim::PoolSample::usage);
+    out["fair_share"] = column(&sim::PoolSample::fair_share);
+    out["demand"] = column(&sim::PoolSample::demand);
+    out["guarantee"] = column(&sim::PoolSample::guarantee);
+    out["starving"] = column(&sim::PoolSample::starving);
+    out["running"] = column(&sim::PoolSample::running);
+    out["waiting"] = column(&sim::PoolSample::waiting);
     return out;
   }
   py::dict spells() const {
@@ -268,7 +274,8 @@ void register_sim(py::module_& m) {
       .def("allocations", &Simulation::allocations, "One row a run of an allocation.")
       .def("operations", &Simulation::operations, "One row an operation.")
       .def("decisions", &Simulation::decisions, "One row a decision.")
-      .def("series", &Simulation::series, "One row a pool and sample.")
+      .def("series", &Simulation::series,
+           "Times of samples, and one row a pool of which a sample says something else.")
       .def("spells", &Simulation::spells, "One row a spell of starvation.");
 }
 

@@ -20,7 +20,7 @@ double dominant(const Amount* amounts, const Column<Amount>& total) noexcept {
 // Of all instants before another, as things are until then.
 void Engine::sample(Time until) {
   if (options_.series_every <= 0) return;
-  Time next = begin_ + sampled_ * options_.series_every;
+  const Time next = begin_ + sampled_ * options_.series_every;
   if (next >= until) return;
   const PoolColumns& pools = state_->pools();
   const Id count = static_cast<Id>(pools.size());
@@ -62,28 +62,30 @@ void Engine::sample(Time until) {
       pool_demand_.row(parent, width_)[r] += pool_demand_.row(*p, width_)[r];
   }
   SeriesLog& log = log_.series;
-  if (log.time.empty() && !arrivals_.empty()) {
-    const Time last = work_.rows.tables().requests.submit_time[arrivals_.back()];
-    const Time instants = std::max<Time>(last - begin_, 0) / options_.series_every + 2;
-    const std::size_t rows = at(instants) * at(count);
-    log.time.reserve(rows);
-    log.pool.reserve(rows);
-    for (auto* ratios : {&log.usage, &log.fair_share, &log.demand, &log.guarantee})
-      ratios->reserve(rows);
-    for (auto* counts : {&log.starving, &log.running, &log.waiting}) counts->reserve(rows);
+  const bool first = pool_sample_.empty();
+  pool_sample_.resize(at(count));
+  for (Id p = 0; p < count; ++p) {
+    const PoolSample found{dominant(state_->pool_usage(p), total),
+                           fair(at(p)),
+                           dominant(pool_demand_.row(p, width_), total),
+                           dominant(pools.strong_guarantee.row(p, width_), total),
+                           pool_starving_[p],
+                           pool_running_[p],
+                           pool_waiting_[p]};
+    if (!first && found == pool_sample_[p]) continue;
+    pool_sample_[p] = found;
+    log.sample.push_back(sampled_);
+    log.pool.push_back(p);
+    log.values.push_back(found);
   }
-  for (; next < until; next = begin_ + ++sampled_ * options_.series_every)
-    for (Id p = 0; p < count; ++p) {
-      log.time.push_back(next);
-      log.pool.push_back(p);
-      log.usage.push_back(dominant(state_->pool_usage(p), total));
-      log.fair_share.push_back(fair(at(p)));
-      log.demand.push_back(dominant(pool_demand_.row(p, width_), total));
-      log.guarantee.push_back(dominant(pools.strong_guarantee.row(p, width_), total));
-      log.starving.push_back(pool_starving_[p]);
-      log.running.push_back(pool_running_[p]);
-      log.waiting.push_back(pool_waiting_[p]);
-    }
+  sampled_ += (until - next + options_.series_every - 1) / options_.series_every;
+}
+
+Column<Time> Engine::sampled() const {
+  Column<Time> times(at(sampled_));
+  for (std::size_t i = 0; i < times.size(); ++i)
+    times[i] = begin_ + static_cast<Time>(i) * options_.series_every;
+  return times;
 }
 
 // From the next sample on. What it lacked before is added up as one product, so that the sum is the

@@ -6,6 +6,7 @@ import copy
 import os
 import pickle
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from evenhand.errors import InputError, Problem, printable, require
 from evenhand.files import replace_file
 from evenhand.plans.planning import expect_policy
 from evenhand.simulate.columns import clocks_of, event_columns, sampling
+from evenhand.simulate.raw import RawTables, samples
 from evenhand.simulate.result import Result
 from evenhand.simulate.workload import Parsed, Workload
 
@@ -388,13 +390,13 @@ class Simulation:
             self._workload,
             self._made,
             self._parsed,
-            {
-                "allocations": core.allocations(),
-                "operations": core.operations(),
-                "decisions": core.decisions(),
-                "series": core.series(),
-                "spells": core.spells(),
-            },
+            RawTables(
+                allocations=core.allocations(),
+                operations=core.operations(),
+                decisions=core.decisions(),
+                series=partial(samples, core.series(), self._snapshot.pool_count),
+                spells=core.spells(),
+            ),
             (self._snapshot.now, self.now),
             {**core.counts(), "clocks": {name: micros / 1e6 for name, micros in self._clocks.items()}},
         )

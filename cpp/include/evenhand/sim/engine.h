@@ -51,6 +51,7 @@ class Engine {
   Planner& planner() const noexcept { return *planner_; }
   const std::shared_ptr<Planner>& shared_planner() const noexcept { return planner_; }
   const Log& log() const noexcept { return log_; }
+  Column<Time> sampled() const;  // the instants of all samples
   const Options& options() const noexcept { return options_; }
   Time now() const noexcept { return now_; }
   Time begin() const noexcept { return begin_; }
@@ -269,6 +270,7 @@ class Engine {
   Id poised_ = kNoId;                                          // node
   Column<Index> pool_running_, pool_waiting_, pool_starving_;  // of a sample
   Column<Amount> pool_demand_;
+  Column<PoolSample> pool_sample_;  // the last one; empty: none yet
 };
 
 }  // namespace evenhand::sim

@@ -49,12 +49,18 @@ struct DecisionLog {
   Column<Amount> freed;  // n x R
 };
 
-// A sample a pool and instant.
+// What a sample says of a pool.
+struct PoolSample {
+  double usage = 0, fair_share = 0, demand = 0, guarantee = 0;  // dominant shares
+  Index starving = 0, running = 0, waiting = 0;
+  friend bool operator==(const PoolSample&, const PoolSample&) = default;
+};
+
+// Pools of which a sample says something else than the one before; all pools of the first.
 struct SeriesLog {
-  Column<Time> time;
+  Column<Index> sample;
   Column<Id> pool;
-  Column<double> usage, fair_share, demand, guarantee;  // dominant shares
-  Column<Index> starving, running, waiting;
+  Column<PoolSample> values;
 };
 
 // How long an element starved at a level.

@@ -1,0 +1,57 @@
+"""Columns of a result by table; long ones are laid out when they are first read."""
+
+from __future__ import annotations
+
+from collections import UserDict
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["RawTables", "samples"]
+
+Columns = Mapping[str, "NDArray[Any]"]
+
+
+class RawTables(UserDict[str, Any]):
+    """Columns by table, or partials that return them."""
+
+    def __getitem__(self, name: str) -> Columns:
+        table = super().__getitem__(name)
+        if isinstance(table, partial):
+            table = self.data[name] = table()
+        found: Columns = table
+        return found
+
+
+def samples(changes: Columns, pools: int) -> Columns:
+    """Return a row for each sample and pool.
+
+    Parameters
+    ----------
+    changes : mapping of str to array
+        ``time``, (S,): of all samples; ``sample`` and ``pool``, (K,): of pools of which a sample says
+        something else than the one before, ascending; and what it says, (K,) each.
+    pools : int
+        P; the first sample has all of them.
+
+    Returns
+    -------
+    mapping of str to array
+        (S * P,) each, by sample, then by pool.
+    """
+    time = changes["time"]
+    # Rows are ascending: the last one of a pool, at a sample or before it, is the greatest.
+    row = np.zeros((len(time), pools), np.int64)
+    row[changes["sample"], changes["pool"]] = np.arange(len(changes["pool"]))
+    last = np.maximum.accumulate(row, axis=0, out=row).ravel()
+    what = {name: column[last] for name, column in changes.items() if name not in ("time", "sample", "pool")}
+    return {
+        "time": np.repeat(time, pools),
+        "pool": np.tile(np.arange(pools, dtype=changes["pool"].dtype), len(time)),
+        **what,
+    }
