@@ -16,7 +16,7 @@ from tests.mutants.table import TABLES, defects
 from tests.packaging.layers import ROOT
 
 ROOMS = {
-    *("core", "model", "share", "starve", "place", "preempt"),
+    *("core", "model", "share", "starve", "place", "preempt", "sim"),
     *(f"policy-{word}" for word in SYSTEMS),
     *("act", "adapters", "building", "cluster", "config", "explain", "history", "pace", "plans", "state"),
 }
