@@ -66,7 +66,8 @@ std::vector<std::pair<Id, Resource>> quota_distribution(const World& world, Id q
     add_to(sum, weight);
     weights.emplace_back(c, weight);
   }
-  for (const auto& [child, weight] : weights) {
+  for (const auto& [child, its] : weights) {
+    const Resource& weight = its;  // for the function below: some compilers capture no binding
     Resource share;
     each_type(target.types & weight.types, [&](std::size_t r) {
       if (sum.v[r] == 0) return;
