@@ -190,6 +190,7 @@ py::dict event_columns(const std::vector<Event>& events, std::size_t width) {
   column("instant", [](const Event& e) { return e.spared.at; });
   column("victims", [](const Event& e) { return e.spared.victims; });
   column("most", [](const Event& e) { return e.spared.most; });
+  column("group", [](const Event& e) { return static_cast<std::uint8_t>(e.group); });
   std::vector<Amount> numbers;
   for (const Event& e : events) numbers.insert(numbers.end(), e.missing.begin(), e.missing.end());
   out["numbers"] = rows_by(std::move(numbers), width);

@@ -214,7 +214,8 @@ class Facts:
         element = self.pools + operation
         status = self.plan.statuses.at(element)
         above = status.lowest_aggressive_ancestor or status.lowest_starving_ancestor
-        if status.starvation != "non_starving" or above is None:
+        # Under some settings a pool lends its operations nothing.
+        if status.starvation != "non_starving" or status.priority == "none" or above is None:
             return ""
         row = self.keys.index(str(above))
         return f"It may preempt on the strength of a pool: {self.standing(row)}"
@@ -245,8 +246,23 @@ class Facts:
         demand = np.asarray(self.plan.shares["demand_share"][self.pools + operation])
         if (np.abs(fair - demand) <= _EQUAL).all() and (demand > _EQUAL).any():
             bounds += " As its fair share covers its demand, nothing of it is preemptible without aggression."
+        bounds += self._below_threshold(operation)
         return (
             f"Its oldest work is safe up to {up_to(ends[0])} of the cluster ({counts[0]:,} non-preemptible),"
             f" what follows up to {up_to(ends[1])} is preempted in aggressive preemption only"
             f" ({counts[1]:,}), and the rest is preemptible ({counts[2]:,}).{bounds}"
         )
+
+    def _below_threshold(self, operation: int) -> str:
+        """Say what an operation's usage threshold protects of it; empty if there is none."""
+        threshold = self.plan.statuses.at(self.pools + operation).usage_threshold
+        if not threshold:
+            return ""
+        setting = f"non_preemptible_resource_usage_threshold ({amounts(threshold)})"
+        if self.setting("usage_threshold_scope") == "prefix":
+            return f" Its oldest work is safe while it uses less than {setting}, too."
+        held = self.object(self.snapshot._core.column("operations", "usage")[operation], zeros=True)
+        used = {resource: held[resource] for resource in threshold}
+        if all(used[resource] < most for resource, most in threshold.items()):
+            return f" All of it is safe, as it uses {amounts(used)}: less than {setting}."
+        return f" It uses {amounts(used)}, which is not less than {setting} in each: that protects nothing."

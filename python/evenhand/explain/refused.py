@@ -43,17 +43,23 @@ def explain_spared(facts: Facts, row: int) -> Explanation:
     sentences = [f"{what} {_STANDS.get(state, 'was not preempted')}."]
     numbers: dict[str, Any] = {}
     code = int(facts.plan.groups.codes[row])
+    looked_at, found = _outcomes(facts, "allocation", row, operation)
     if state == "preempted":
         numbers["needed"] = needed = _back(facts, row)
         sentences.append(f"To resume it needs {amounts(needed)} more than it keeps.")
     elif state == "running" and code < len(GROUPS):
         element = facts.pools + operation
-        group = GROUPS[code].replace("_", " ").replace("non preemptible", "non-preemptible")
         share = facts.against(element, facts.usage(element))
+        # Work that started or left since the update may have moved it.
+        decided = next((met["group"] for met in looked_at if "group" in met), GROUPS[code])
+        group = f"It is {_group(decided)}"
+        if decided != GROUPS[code]:
+            group = (
+                f"It was {_group(GROUPS[code])} at the update, and {_group(decided)} when its node reported"
+            )
         sentences.append(
-            f"It is {group}: operation {owner} had {share} of its fair share. {facts.protection(operation)}"
+            f"{group}: operation {owner} had {share} of its fair share. {facts.protection(operation)}"
         )
-    looked_at, found = _outcomes(facts, "allocation", row, operation)
     if looked_at:
         verdict = looked_at[0]["outcome"]
         numbers |= looked_at[0].get("compared", {})
@@ -64,6 +70,10 @@ def explain_spared(facts: Facts, row: int) -> Explanation:
         if verdict != "already_preempting":
             sentences.append(sentence(reason(verdict, "unseen").sentence))
     return Explanation(name, "allocations", verdict, (*sentences, *found), numbers, tuple(looked_at))
+
+
+def _group(word: str) -> str:
+    return word.replace("_", " ").replace("non preemptible", "non-preemptible")
 
 
 def _back(facts: Facts, row: int) -> dict[str, float]:
@@ -140,10 +150,13 @@ def _outcomes(
 
 def _event(facts: Facts, trace: Mapping[str, NDArray[Any]], row: int) -> dict[str, Any]:
     node, request = int(trace["node"][row]), int(trace["request"][row])
+    code = int(trace["group"][row]) if "group" in trace else len(GROUPS)
+    group = {"group": GROUPS[code]} if code < len(GROUPS) else {}
     return {
         "node": facts.name("nodes", node) if node >= 0 else None,
         "request": facts.name("requests", request) if request >= 0 else None,
         "missing": facts.object(np.maximum(trace["numbers"][row], 0)),
+        **group,
     }
 
 

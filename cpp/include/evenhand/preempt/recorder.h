@@ -24,8 +24,9 @@ struct Event {
   Stage stage;
   Outcome outcome;
   Id operation, request, slot;
-  Column<Amount> missing;  // R: room, or what a limit lacks
-  Spared spared{};         // what the pace compared
+  Column<Amount> missing;      // R: room, or what a limit lacks
+  Spared spared{};             // what the pace compared
+  Group group = Group::kNone;  // of the allocation, where its group decided
 };
 
 // Follows one request (slot = kNoId) or one allocation (request = kNoId).

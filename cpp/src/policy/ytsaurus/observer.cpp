@@ -152,6 +152,7 @@ void RecordingObserver::allocation_after(Workspace& workspace, const NodeWork& w
     return;
   }
   add(work, workspace, stage, left_alone(workspace, work, stage, lowest));
+  recorder_->events.back().group = workspace.group(slot);
 }
 
 Outcome RecordingObserver::left_alone(Workspace& workspace, const NodeWork& work, Stage stage,
