@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,103 +14,18 @@ import evenhand as eh
 from evenhand.building.readback import NO_TIME
 from evenhand.reasons import STAGES
 from evenhand.simulate.result import OUTCOMES
-from tests.properties.simulating import SYSTEMS, Drawn, drawn, seeds, simulated
+from tests.properties.laws_of_runs import check_counts, check_rooms, check_sums, check_times, check_work
+from tests.properties.simulating import SYSTEMS, drawn, seeds, simulated
 from tests.reference.simulate import reference
 
 each_system = pytest.mark.parametrize("system", SYSTEMS)
 
 
+@pytest.mark.parametrize("law", [check_counts, check_times, check_rooms, check_work, check_sums])
 @each_system
 @given(seed=seeds)
-def test_what_has_come_is_done_lost_or_still_there(system: str, seed: int) -> None:
-    of = drawn(seed, system)
-    result = simulated(of)
-    runs, sums = result.raw["allocations"], result.raw["operations"]
-    asked = np.bincount(
-        np.asarray(result._parsed.rows._core.column("requests", "operation")),
-        np.asarray(result._parsed.rows._core.column("requests", "count")),
-        len(result.operation_names),
-    )
-    assert (sums["completed"] + sums["lost_count"] + sums["unfinished"] == asked).all()
-    outcome = Counter(result.allocations["outcome"])
-    assert sum(outcome.values()) == len(runs["start"])
-    finished = runs["outcome"] != 0
-    assert (runs["end"][finished] != NO_TIME).all()
-    assert (runs["end"][~finished] == NO_TIME).all()
-    assert (
-        np.bincount(runs["operation"][runs["outcome"] == 1], minlength=len(asked)).tolist()
-        == sums["completed"].tolist()
-    )
-    starts = result.raw["decisions"]["action"] == 0
-    resumes = result.raw["decisions"]["action"] == 2
-    assert starts.sum() + resumes.sum() == len(runs["start"])
-
-
-@each_system
-@given(seed=seeds)
-def test_time_never_runs_back(system: str, seed: int) -> None:
-    of = drawn(seed, system)
-    result = simulated(of)
-    runs, sums = result.raw["allocations"], result.raw["operations"]
-    assert (np.diff(runs["start"]) >= 0).all()
-    assert (np.diff(result.raw["decisions"]["time"]) >= 0).all()
-    ended = runs["end"] != NO_TIME
-    assert (runs["end"][ended] >= runs["start"][ended]).all()
-    began = runs["began"] != NO_TIME
-    assert (runs["began"][began] >= runs["start"][began]).all()
-    submitted = sums["submit"][runs["operation"]]
-    assert (runs["start"] >= submitted).all()
-
-
-@each_system
-@given(seed=seeds)
-def test_no_node_holds_more_than_it_has(system: str, seed: int) -> None:
-    of = drawn(seed, system)
-    result = simulated(of)
-    most = _most(of)
-    runs = result.allocations
-    need = _needs(result)
-    for time in sorted({*_known(runs["began"])}):
-        used: dict[str, np.ndarray[Any, Any]] = {}
-        for i in range(len(runs)):
-            began, end = runs["began"][i], runs["end"][i]
-            if began is not None and began <= time and (end is None or end > time):
-                used[runs["node"][i]] = used.get(runs["node"][i], 0) + need[runs["request"][i]]
-        for node, amounts in used.items():
-            assert (amounts <= most).all(), (time, node)
-
-
-def _known(column: Any) -> list[float]:
-    return [value for value in column if value is not None]
-
-
-def _needs(result: eh.simulate.Result) -> dict[Any, np.ndarray[Any, Any]]:
-    amounts = np.asarray(result._parsed.rows._core.column("requests", "resources"))
-    return dict(zip(result.request_names, amounts.reshape(len(result.request_names), -1), strict=True))
-
-
-def _most(of: Drawn) -> np.ndarray[Any, Any]:
-    """The most that a node had at any instant: what is there when it is made smaller stays."""
-    return np.asarray(of.snapshot._core.column("nodes", "capacity")).max(axis=0)
-
-
-@each_system
-@given(seed=seeds)
-def test_work_is_done_once(system: str, seed: int) -> None:
-    """Work goes on from what was kept of it; when it completes, its run time has been done."""
-    of = drawn(seed, system)
-    result = simulated(of)
-    runs = result.raw["allocations"]
-    work = result._parsed.run_time
-    for i in np.flatnonzero(runs["outcome"] == 1).tolist():
-        before, all_runs = 0, 0
-        if (j := int(runs["resumed_from"][i])) >= 0:
-            before = int(runs["kept"][j])
-            assert runs["request"][j] == runs["request"][i]
-        all_runs = before + int(runs["end"][i] - runs["began"][i])
-        assert all_runs == max(work[runs["request"][i]], before)
-    again = runs["resumed_from"][runs["resumed_from"] >= 0]
-    assert len(again) == len(set(again.tolist()))
+def test_laws_of_conservation(law: Callable[[eh.simulate.Result], None], system: str, seed: int) -> None:
+    law(simulated(drawn(seed, system)))
 
 
 @each_system
