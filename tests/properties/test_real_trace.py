@@ -16,7 +16,7 @@ POLICIES: dict[str, Any] = {
     **gangs.policies(),
     "yunikorn": eh.policies.YuniKorn("upstream"),
     "yunikorn, documented": eh.policies.YuniKorn("documented"),
-    "gridengine": eh.policies.GridEngine(automatic_preemption=True),
+    "gridengine": eh.policies.GridEngine(automatic_preemption=True, max_reservation=20, max_preemptees=20),
 }
 
 
@@ -32,6 +32,10 @@ def test_laws_hold_on_a_real_trace(name: str, monkeypatch: pytest.MonkeyPatch) -
         for pool in data["pools"]:
             pool["strong_guarantee"] = {"gpu": NODES * GPUS // len(data["pools"])}
         start = eh.Snapshot.from_dict(data)
+    if name == "gridengine":  # which preempts for reservations alone
+        table = {**work.table().to_dict(), "reserve": [True] * len(work.table())}
+        operations, pools = work.operations().to_dict(), work.pools()
+        work = eh.simulate.Workload(table, operations=operations, pools=pools, resources=work.resources)
     result = eh.simulate.simulate(start, POLICIES[name], work, work.end)
     check_all(result)
     assert len(result.raw["allocations"]["start"]) > 50

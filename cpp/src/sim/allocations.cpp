@@ -147,7 +147,6 @@ void Engine::end(Id slot, Outcome outcome) {
   Running& r = running_[slot];
   const Id node = state_->node_of(slot), request = r.request, row = r.log;
   const bool done = outcome == Outcome::kCompleted, away = state_->away(slot);
-  if (outcome == Outcome::kAborted && r.began == kNoTime) outcome = Outcome::kPreempted;
   const Fate fate = done ? Fate::kGone : outcome == Outcome::kLostNode ? Fate::kWaitsAgain : r.fate;
   bool again = false;
   if (request != kNoId && !done) again = fate != Fate::kGone || asked_[request].replica;

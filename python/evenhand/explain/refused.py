@@ -176,7 +176,7 @@ def _outcome(
     )
     if event.get("compared"):
         text += f" ({pairs(event['compared'])})"
-    if "{stage}" not in template:
+    if where and "{stage}" not in template:
         text = f"{where}: {text}"
     if times > 1:
         text += f" (the nearest of {times:,} times)"

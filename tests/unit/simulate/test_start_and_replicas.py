@@ -1,4 +1,4 @@
-"""Work that is there at the start, replicas that return, and work that waits for its victims to leave."""
+"""Work of the start, replicas that return, work that waits for its victims to leave, and spells that end."""
 
 from __future__ import annotations
 
@@ -81,3 +81,23 @@ def test_time_that_is_spent_waiting_for_victims_is_no_work() -> None:
     ask = list(run.allocations["operation"]).index("ask")
     assert run.allocations["began"][ask] == run.allocations["start"][ask] + 4
     assert run.operations["run"][list(run.operations["operation"]).index("ask")] == 100
+
+
+def test_a_spell_ends_with_the_update_that_finds_enough() -> None:
+    """Below its fair share for 30 s it starves; ten seconds later a heartbeat serves it."""
+    work = Workload(
+        {
+            "name": ["a", "b"],
+            "pool": ["x", "y"],
+            "resources.cpu": [4, 4],
+            "submit_time": [0, 10],
+            "run_time": [300, 60],
+        }
+    )
+    run = eh.simulate.simulate(work.snapshot(nodes=1, cpu=4), eh.policies.YTsaurus(), work, 130)
+    served = dict(zip(run.allocations["operation"], run.allocations["start"], strict=True))
+    assert served == {"b": 50, "a": 120}  # its second run
+    spells = run.spells.to_dict()
+    assert spells["operation"] == [None, "b", None, "a"]
+    assert spells["from"] == [40.2, 40.2, 110.2, 110.2]
+    assert spells["until"] == [50.2, 50.2, 120.2, 120.2]
