@@ -23,8 +23,14 @@ from evenhand.errors import require
 
 require("hypothesis", "test")
 
+from evenhand.testing.strategies.clusters import (  # noqa: E402
+    cluster_dicts,
+    clusters,
+    system_cluster_dicts,
+)
 from evenhand.testing.strategies.gridengine import gridengine_clusters, gridengine_settings  # noqa: E402
 from evenhand.testing.strategies.jobs import job_clusters, slurm_settings  # noqa: E402
+from evenhand.testing.strategies.policies import policies  # noqa: E402
 from evenhand.testing.strategies.preemption import (  # noqa: E402
     PlanInput,
     crowded_dicts,
@@ -54,6 +60,8 @@ __all__ = [
     "PlanInput",
     "allocations",
     "backendai_settings",
+    "cluster_dicts",
+    "clusters",
     "crowded_dicts",
     "fair_share_settings",
     "gridengine_clusters",
@@ -62,6 +70,7 @@ __all__ = [
     "nodes",
     "operations",
     "plan_inputs",
+    "policies",
     "pool_trees",
     "pools",
     "queue_partitions",
@@ -72,6 +81,7 @@ __all__ = [
     "slurm_settings",
     "snapshot_dicts",
     "snapshots",
+    "system_cluster_dicts",
     "ytsaurus_settings",
     "yunikorn_settings",
 ]
