@@ -29,6 +29,7 @@ from evenhand.testing.strategies.clusters import (  # noqa: E402
     system_cluster_dicts,
 )
 from evenhand.testing.strategies.gridengine import gridengine_clusters, gridengine_settings  # noqa: E402
+from evenhand.testing.strategies.histories import cluster_histories, event_histories  # noqa: E402
 from evenhand.testing.strategies.jobs import job_clusters, slurm_settings  # noqa: E402
 from evenhand.testing.strategies.policies import policies  # noqa: E402
 from evenhand.testing.strategies.preemption import (  # noqa: E402
@@ -61,8 +62,10 @@ __all__ = [
     "allocations",
     "backendai_settings",
     "cluster_dicts",
+    "cluster_histories",
     "clusters",
     "crowded_dicts",
+    "event_histories",
     "fair_share_settings",
     "gridengine_clusters",
     "gridengine_settings",
