@@ -17,6 +17,7 @@ from hypothesis import note  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule  # noqa: E402
 
+from evenhand.testing._laws import must  # noqa: E402
 from evenhand.testing.strategies._happening import Happening  # noqa: E402
 from evenhand.testing.strategies._pasted import Pasted  # noqa: E402
 from evenhand.testing.strategies.clusters import cluster_dicts  # noqa: E402
@@ -113,7 +114,7 @@ class LiveClusterMachine(RuleBasedStateMachine):
         state, snapshot = self.cluster.state(self.policy), self.cluster.snapshot()
         plan = self.cluster.plan()
         frozen = planned(snapshot, self.policy, state)
-        assert plan.to_dict() == frozen.to_dict(), "the plan of the live cluster is another"
+        must(plan.to_dict() == frozen.to_dict(), "the plan of the live cluster is another")
         self.cluster.carry_out(plan)
         self.plans.append(frozen)
         self._look()
@@ -136,16 +137,16 @@ class LiveClusterMachine(RuleBasedStateMachine):
             self.cluster.apply([self._event(data)])
         self.cluster.undo(mark)
         self._look()
-        assert self.cluster.snapshot() == before.snapshot(), "what was undone has left something"
-        assert self.cluster.state(self.policy) == before.state(self.policy), "the state is another"
+        must(self.cluster.snapshot() == before.snapshot(), "what was undone has left something")
+        must(self.cluster.state(self.policy) == before.state(self.policy), "the state is another")
 
     @rule()
     def written_and_read(self) -> None:
         """Go on with a copy that was written and read; the plan of both is the same."""
-        other = pickle.loads(pickle.dumps(self.cluster))
-        assert other.snapshot() == self.cluster.snapshot(), "the copy that was read is another cluster"
+        other = pickle.loads(pickle.dumps(self.cluster))  # noqa: S301 - written a moment ago
+        must(other.snapshot() == self.cluster.snapshot(), "the copy that was read is another cluster")
         one, another = self.cluster.copy().plan(), other.copy().plan()
-        assert one.to_dict() == another.to_dict(), "the copy that was read plans something else"
+        must(one.to_dict() == another.to_dict(), "the copy that was read plans something else")
         self.cluster = other
 
     @invariant()
@@ -155,7 +156,7 @@ class LiveClusterMachine(RuleBasedStateMachine):
 
         if hasattr(self, "cluster"):
             snapshot = self.cluster.snapshot()
-            assert Snapshot.from_dict(snapshot.to_dict()) == snapshot, "the rows say another snapshot"
+            must(Snapshot.from_dict(snapshot.to_dict()) == snapshot, "the rows say another snapshot")
 
 
 def live_cluster_machine(

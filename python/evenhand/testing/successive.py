@@ -127,14 +127,14 @@ def _rested(plans: Iterable[Plan], within: float, field: str) -> None:
             passed = plan.snapshot.now - before.snapshot.now
             must(
                 passed >= within,
-                f"the {field} {name!r} was preempted at {before.snapshot.now:.10g} s ({first.allocation!r}), and"
-                f" {passed:.10g} s later again ({decision.allocation!r}): within {within:.10g} s",
+                f"the {field} {name!r} was preempted at {before.snapshot.now:.10g} s ({first.allocation!r}),"
+                f" and {passed:.10g} s later again ({decision.allocation!r}): within {within:.10g} s",
             )
         last |= mine
 
 
 def nothing_left_to_do(plans: Iterable[Plan]) -> None:
-    """A plan that is made at once after another was carried out decides nothing.
+    """Nothing is decided by a plan that is made at once after another was carried out.
 
     Parameters
     ----------
@@ -164,7 +164,8 @@ def pools_within_guarantees_lose_nothing(plans: Iterable[Plan]) -> None:
     Parameters
     ----------
     plans : iterable of Plan
-        Of a policy with fair shares; each is looked at by itself. See `Decision.victim_pool_within_guarantee`.
+        Of a policy with fair shares; each is looked at by itself, by its decisions'
+        `victim_pool_within_guarantee`.
 
     Raises
     ------
