@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
 from evenhand.adapters import AdapterError, Answer, Standing
+from evenhand.adapters.commands import Result
 from evenhand.systems.slurm.adapter.live import Slurm
 from evenhand.testing.adapters import check_adapter
 from tests.packaging.layers import ROOT
@@ -54,7 +55,14 @@ def test_the_adapter_of_the_page_passes(mode: str | None) -> None:
 def test_slurm_passes(mode: str) -> None:
     nodes = {"n1": 4, "n2": 4}
     fake = FakeSlurm(Clock(), nodes, [job(1, 4, node="n1"), job(2, 4, node="n2"), job(3, 4)])
-    adapter = Slurm(runner=fake)
+
+    def run(arguments: Sequence[str], timeout: float) -> Result:
+        acts = arguments[0] in ("scontrol", "scancel") and "show" not in arguments
+        if acts and "999999999" in " ".join(arguments):  # the fake knows no such errors
+            return Result(1, "", "slurm_update error: Invalid job id specified")
+        return fake(arguments, timeout)
+
+    adapter = Slurm(runner=run)
     adapter.identity = "fake"
     assert "evicts_and_releases" in check_adapter(adapter, victim="1", mode=mode, timeout=1.0)
 

@@ -1,11 +1,11 @@
-"""The testing kit for programs that use the library: clusters by wish, histories, machines, successive laws."""
+"""The testing kit: clusters by wish, histories of events, machines, laws of successive plans."""
 
 from __future__ import annotations
 
 import inspect
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -215,16 +215,18 @@ def test_live_clusters_of_each_system(system: str) -> None:
     run_state_machine_as_test(machine, settings=machine_settings())
 
 
+def nothing_is_preempted(plans: Sequence[eh.Plan]) -> None:
+    assert not any(plan.decisions.victims for plan in plans), "something was preempted"
+
+
 def test_a_machine_finds_a_broken_law() -> None:
+    policy = st.just(eh.policies.BackendAI(enabled=True))
     machine = machines.live_cluster_machine(
-        es.cluster_dicts(guarantees="all", max_operations=4),
-        st.just(eh.policies.BackendAI()),
-        [lambda plans: successive.no_operation_is_preempted_twice(plans, 1e9)],
+        es.cluster_dicts(priorities="all"), policy, [nothing_is_preempted]
     )
-    with pytest.raises(AssertionError, match="was preempted at"):
-        run_state_machine_as_test(
-            machine, settings=machine_settings(max_examples=400, phases=[Phase.generate])
-        )
+    found = machine_settings(max_examples=200, phases=[Phase.generate])
+    with pytest.raises(AssertionError, match="something was preempted"):
+        run_state_machine_as_test(machine, settings=found)
 
 
 def twice(**changes: Any) -> list[eh.Plan]:
@@ -264,6 +266,20 @@ def test_laws_of_successive_plans() -> None:
         )
     cooled = twice(pace={"victim_cooldown": 1e6})
     successive.no_operation_is_preempted_twice(cooled, 1e6)
+
+
+def test_a_run_that_starts_one_job_leaves_more_to_do() -> None:
+    def leaves_more(drawn: tuple[dict[str, Any], Any]) -> bool:
+        plan = eh.plan(eh.Snapshot.from_dict(drawn[0]), eh.policies.Slurm(**drawn[1].model_dump()))
+        try:
+            successive.nothing_left_to_do([plan])
+        except AssertionError as error:
+            return "another one decides more" in str(error)
+        return False
+
+    one = es.slurm_settings(sched_max_job_start=1, SchedulerType="sched/builtin")
+    drawn = st.tuples(es.system_cluster_dicts("slurm"), one)
+    find(drawn, leaves_more, settings=settings(QUIET, max_examples=500, phases=[Phase.generate]))
 
 
 @pytest.mark.parametrize("wrong", [{"every": 0}, {"count": -1}])
