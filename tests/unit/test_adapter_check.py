@@ -113,7 +113,6 @@ PROMISES: dict[str, tuple[str, dict[str, Any]]] = {
         "the adapter's do failed: KeyError",
         {"do": lambda self, action, name, _: self.farm.jobs[name]},
     ),
-    "not preempting": ("of a job that leaves, 'low' is not 'preempting'", {"standing": without("state")}),
     "for nobody": ("leaves for None, not for 'urgent'", {"standing": without("beneficiary")}),
 }
 

@@ -174,7 +174,7 @@ def actions_on_nobody_are_answers(adapter: Adapter) -> None:
 
 
 def leaving_jobs_leave_for_someone(adapter: Adapter) -> None:
-    """In a snapshot in which a job leaves for another, its allocations leave for that one."""
+    """In a snapshot in which a job leaves for another, what leaves of it leaves for that one."""
     running, waiting = _jobs(adapter.snapshot())
     if not running or not waiting:
         return
@@ -182,9 +182,8 @@ def leaving_jobs_leave_for_someone(adapter: Adapter) -> None:
     mine = [row for row in data.get("allocations", ()) if str(row["operation"]) == running[0]]
     must(bool(mine), f"the job {running[0]!r}, which leaves, is no longer in the snapshot: it holds room")
     for row in mine:
-        if row.get("state") == "suspended":
-            continue
-        must(row.get("state") == "preempting", f"of a job that leaves, {row['name']!r} is not 'preempting'")
+        if row.get("state") != "preempting":
+            continue  # the cluster has not asked it yet
         whom = (row.get("beneficiary") or {}).get("operation")
         asked = {r["name"]: r["operation"] for r in data.get("requests", ())}
         whom = asked.get((row.get("beneficiary") or {}).get("request"), whom)
