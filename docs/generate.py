@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
-from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 import evenhand as eh
@@ -24,6 +23,9 @@ from evenhand.cli import arguments
 from evenhand.config.pace import PacedPool, PaceSettings
 from evenhand.systems import SYSTEMS, System
 from evenhand.systems.record import named
+
+if typing.TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
 
 DOCS = Path(__file__).resolve().parent
 REFERENCE = DOCS / "reference" / "generated"
@@ -58,8 +60,8 @@ def write(path: Path, text: str) -> None:
 
 
 UNITS = """\
-Durations are in seconds; text such as "30s", "5m" or "01:00:00" is read, too. Amounts of resources are in the units of the
-snapshot. Thresholds and tolerances are ratios, without a unit."""
+Durations are in seconds; text such as "30s", "5m" or "01:00:00" is read, too. Amounts of
+resources are in the units of the snapshot. Thresholds and tolerances are ratios, without a unit."""
 
 
 def settings_page() -> str:
@@ -73,8 +75,11 @@ def settings_page() -> str:
             default = field.get_default(call_default_factory=True)
             shown = "required" if default is PydanticUndefined else f"default {default_text(default)}"
             facts = [type_name(field.annotation), unit(name, field), *map(bound, field.metadata), shown]
-            facts = [fact for fact in facts if fact]
-            lines += [f"`{name}` ({', '.join(facts)})", f": {field.description or said.get(name, '')}", ""]
+            lines += [
+                f"`{name}` ({', '.join(filter(None, facts))})",
+                f": {field.description or said.get(name, '')}",
+                "",
+            ]
             said.setdefault(name, field.description)
     return "\n".join(lines)
 

@@ -53,7 +53,7 @@ def test_the_adapter_of_the_page_passes(mode: str | None) -> None:
 
 @pytest.mark.parametrize("mode", ["requeue", "suspend"])
 def test_slurm_passes(mode: str) -> None:
-    nodes = {"n1": 4, "n2": 4}
+    nodes = {"n1": 4, "n2": 4, "n3": 1, "n4": 1}
     fake = FakeSlurm(Clock(), nodes, [job(1, 4, node="n1"), job(2, 4, node="n2"), job(3, 4)])
 
     def run(arguments: Sequence[str], timeout: float) -> Result:
