@@ -209,7 +209,7 @@ def machine_settings(**changes: Any) -> settings:
     return settings(QUIET, **{"max_examples": 12, "stateful_step_count": 15, **changes})
 
 
-@pytest.mark.parametrize("system", ["ytsaurus", "backendai", "slurm", "gridengine"])
+@pytest.mark.parametrize("system", SYSTEMS)
 def test_live_clusters_of_each_system(system: str) -> None:
     machine = machines.live_cluster_machine(es.system_cluster_dicts(system), es.policies(system))
     run_state_machine_as_test(machine, settings=machine_settings())
@@ -276,6 +276,15 @@ def test_a_run_that_starts_one_job_leaves_more_to_do() -> None:
     one = es.slurm_settings(sched_max_job_start=1, SchedulerType="sched/builtin")
     drawn = st.tuples(es.system_cluster_dicts("slurm"), one)
     find(drawn, leaves_more, settings=settings(QUIET, max_examples=500, phases=[Phase.generate]))
+
+
+@pytest.mark.parametrize("system", ["ytsaurus", "yunikorn"])
+@given(data=st.data())
+def test_rows_of_room_that_was_taken_are_read_as_they_were(system: str, data: st.DataObject) -> None:
+    snapshot = eh.Snapshot.from_dict(data.draw(es.system_cluster_dicts(system)))
+    policy = eh.policies.YTsaurus() if system == "ytsaurus" else eh.policies.YuniKorn()
+    after = snapshot.after(eh.plan(snapshot, policy))
+    assert eh.Snapshot.from_dict(after.to_dict()) == after
 
 
 @pytest.mark.parametrize("wrong", [{"every": 0}, {"count": -1}])

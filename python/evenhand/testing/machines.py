@@ -81,7 +81,7 @@ class LiveClusterMachine(RuleBasedStateMachine):
         from evenhand.model import Snapshot
 
         drawn = data.draw(self.clusters, label="cluster")
-        note(Pasted(drawn))  # type: ignore[arg-type]  # older versions are declared for text alone
+        note(Pasted(drawn))
         self.policy = data.draw(self.policies, label="policy")
         self.cluster = Cluster(Snapshot.from_dict(drawn), self.policy)
         self._look()

@@ -41,5 +41,5 @@ def built(data: Mapping[str, Any]) -> Snapshot:
 
     snapshot = Snapshot.from_dict(data)
     if currently_in_test_context():
-        note(Pasted(data))  # type: ignore[arg-type]  # older versions are declared for text alone
+        note(Pasted(data))
     return snapshot
