@@ -24,6 +24,9 @@ from evenhand.config.pace import PacedPool, PaceSettings
 from evenhand.systems import SYSTEMS, System
 from evenhand.systems.record import named
 
+if typing.TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
 DOCS = Path(__file__).resolve().parent
 REFERENCE = DOCS / "reference" / "generated"
 TUTORIALS = DOCS / "tutorials" / "generated"
@@ -56,9 +59,14 @@ def write(path: Path, text: str) -> None:
 # --- settings
 
 
+UNITS = """\
+Durations are in seconds; text such as "30s", "5m" or "01:00:00" is read, too. Amounts of
+resources are in the units of the snapshot. Thresholds and tolerances are ratios, without a unit."""
+
+
 def settings_page() -> str:
     """Every field of the settings models, from the models."""
-    lines = ["# Settings", ""]
+    lines = ["# Settings", "", UNITS, ""]
     said: dict[str, str | None] = {}  # rows have settings of the tree, which says what they mean
     models = (named(place) for system in SYSTEMS.values() for place in system.settings_at)
     for model in (eh.FairShareSettings, PaceSettings, PacedPool, *models):
@@ -66,8 +74,12 @@ def settings_page() -> str:
         for name, field in model.model_fields.items():
             default = field.get_default(call_default_factory=True)
             shown = "required" if default is PydanticUndefined else f"default {default_text(default)}"
-            facts = [type_name(field.annotation), *filter(None, map(bound, field.metadata)), shown]
-            lines += [f"`{name}` ({', '.join(facts)})", f": {field.description or said.get(name, '')}", ""]
+            facts = [type_name(field.annotation), unit(name, field), *map(bound, field.metadata), shown]
+            lines += [
+                f"`{name}` ({', '.join(filter(None, facts))})",
+                f": {field.description or said.get(name, '')}",
+                "",
+            ]
             said.setdefault(name, field.description)
     return "\n".join(lines)
 
@@ -84,6 +96,26 @@ def bound(metadata: Any) -> str:
         if hasattr(metadata, attribute):
             return f"{symbol} {getattr(metadata, attribute):g}"
     return ""
+
+
+def unit(name: str, field: FieldInfo) -> str:
+    """Name the unit of a field: seconds where text such as "30s" is read; empty where there is none."""
+    if name.endswith("_s"):
+        return "seconds"
+    readers = {getattr(getattr(data, "func", None), "__name__", "") for data in _metadata(field)}
+    return "seconds" if "_seconds" in readers else "an instant, in seconds" if "_instant" in readers else ""
+
+
+def _metadata(field: FieldInfo) -> list[Any]:
+    found, left = list(field.metadata), [field.annotation]
+    while left:
+        annotation = left.pop()
+        arguments = typing.get_args(annotation)
+        if typing.get_origin(annotation) is typing.Annotated:
+            found += arguments[1:]
+            arguments = arguments[:1]
+        left += arguments if typing.get_origin(annotation) in (typing.Union, types.UnionType) else ()
+    return found
 
 
 def type_name(annotation: Any) -> str:
@@ -241,8 +273,12 @@ MODULES = (
     "synthetic",
     "systems.record",
     "systems.registry",
+    "testing",
+    "testing.adapters",
     "testing.invariants",
+    "testing.machines",
     "testing.strategies",
+    "testing.successive",
     "traces",
 )
 

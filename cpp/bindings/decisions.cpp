@@ -60,6 +60,7 @@ py::dict columns_of(const Decisions& decisions, const std::vector<Decision>& row
   column("beneficiary_request", [](const Decision& d) { return d.beneficiary.request; });
   column("violated", [](const Decision& d) { return d.violated; });
   column("within_fair_share", [](const Decision& d) { return d.within_fair_share; });
+  column("pool_within_guarantee", [](const Decision& d) { return d.pool_within_guarantee; });
   column("group", [&](const Decision& d) { return code(d.group); });
   column("soft", [](const Decision& d) { return static_cast<std::uint8_t>(d.soft); });
   int which = 0;

@@ -142,6 +142,7 @@ def test_row_numbers_may_be_absent() -> None:
         pa.chunked_array([["x"], ["yy"]]),
         pa.array(["x", "yy"]).dictionary_encode(),
         pa.array(["x", "yy"], pa.string_view()),
+        pa.chunked_array([["x"], ["yy"]], pa.string_view()),
         pl.Series(["x", "yy"]),
         pl.Series(["x", "yy"], dtype=pl.Categorical),
         pl.Series(["x", "yy"], dtype=pl.Enum(["x", "yy"])),

@@ -215,7 +215,8 @@ def test_snapshot_dicts_shrink_to_what_matters() -> None:
     drawn = find(small, below_two, settings=SHRUNK)
     assert len(drawn["pools"]) <= 3
     assert [set(row) for row in drawn["operations"]] == [{"name", "pool", "gang", "demand"}]
-    assert list(drawn["total"].values()) == [0]
+    # Older versions of hypothesis may leave more than one resource.
+    assert set(drawn["total"].values()) == {0}
 
 
 def test_nasty_shapes_occur(monkeypatch: pytest.MonkeyPatch) -> None:

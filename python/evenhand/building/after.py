@@ -194,8 +194,13 @@ def taken_in_all(snapshot: Snapshot, handed: Mapping[str, NDArray[Any]]) -> dict
         before = settings.get(row, {}).get("room_taken") or {}
         quanta[place] += [round(before.get(name, 0) / quantum[name]) for name in snapshot.resources]
     amounts = matrix(quanta, np.asarray(snapshot._head["quantum"])).tolist()
+    # Whole amounts as whole numbers: a snapshot that is read from its rows has them so.
     return {
-        row: {name: value for name, value in zip(snapshot.resources, values, strict=True) if value}
+        row: {
+            name: int(value) if value.is_integer() else value
+            for name, value in zip(snapshot.resources, values, strict=True)
+            if value
+        }
         for row, values in zip(rows, amounts, strict=True)
     }
 

@@ -221,7 +221,10 @@ def _arrow_strings(native: Any) -> Strings | None:
         native = native.combine_chunks()
     if isinstance(native, pyarrow.ChunkedArray):  # of no chunks
         return None
-    array = native.cast(pyarrow.large_string())
+    try:
+        array = native.cast(pyarrow.large_string())
+    except NotImplementedError:  # string views, before pyarrow 17
+        array = pyarrow.array(native.to_pylist(), pyarrow.large_string())
     _, offsets, data = array.buffers()
     if offsets is None or len(array) == 0:
         return Strings(np.zeros(0, np.uint8), np.zeros(1, np.int64))

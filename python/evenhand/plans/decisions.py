@@ -68,6 +68,10 @@ class Decision:
         What it serves; None where it repairs a limit.
     victim_within_fair_share : bool or None
         Whether the victim's operation used at most its fair share just before.
+    victim_pool_within_guarantee : bool or None
+        Whether the victim's pool, or one above it, used at most its strong guarantee just before, in all
+        resources that it is guaranteed. None: no pool above the victim has a strong guarantee, it is not a
+        preemption, or the policy knows no fair shares.
     freed, kept : mapping
         What the victim gives back and what it keeps, by resource.
     """
@@ -87,6 +91,7 @@ class Decision:
     step: int
     beneficiary: Beneficiary | None
     victim_within_fair_share: bool | None
+    victim_pool_within_guarantee: bool | None = None
     freed: Mapping[str, float] = field(default_factory=dict)
     kept: Mapping[str, float] = field(default_factory=dict)
 
@@ -109,6 +114,7 @@ class Decision:
             "step": self.step,
             "beneficiary": served and {"operation": served.operation, "request": served.request},
             "victim_within_fair_share": self.victim_within_fair_share,
+            "victim_pool_within_guarantee": self.victim_pool_within_guarantee,
             "freed": dict(self.freed),
             "kept": dict(self.kept),
         }
@@ -341,6 +347,11 @@ class Decisions(Frozen, Tabular, Sequence[Decision]):
             "step": c["step"].tolist(),
             "beneficiary": [None if o is None and r is None else Beneficiary(o, r) for o, r in served],
             "victim_within_fair_share": [None if w < 0 else bool(w) for w in c["within_fair_share"].tolist()],
+            "victim_pool_within_guarantee": (
+                [None if w < 0 else bool(w) for w in c["pool_within_guarantee"].tolist()]
+                if "pool_within_guarantee" in c
+                else [None] * len(self)
+            ),
         }
 
     def _numbers(self) -> list[dict[str, Any]]:

@@ -1,8 +1,29 @@
-"""For tests of programs that use the library: strategies, laws and comparisons.
+"""For tests of programs that use the library: strategies, machines, laws and comparisons.
 
-`strategies` draws snapshots (it needs the extra `test`), `invariants` and
-`metamorphic` hold the laws of fair shares, and `assertions` compares results in the
-words of the field. `plan_laws`, `job_laws` and `priority_laws` hold the laws of
-plans; `fewest` and `fewest_jobs` check proofs that victims are the fewest or the
-cheapest. `sessions` plans small clusters of sessions slowly, for the laws.
+`strategies` draws snapshots, policies and what happens to clusters, and `machines` lets a live cluster go
+through all of it (both need the extra `test`). `invariants` and `metamorphic` hold the laws of fair shares,
+and `assertions` compares results in the words of the field. `plan_laws`, `job_laws`, `queue_laws` and
+`priority_laws` hold the laws of plans, `successive` those of plans that follow each other; `fewest` and
+`fewest_jobs` check proofs that victims are the fewest or the cheapest. `adapters` checks an adapter of your
+own. `sessions` plans small clusters of sessions slowly, for the laws.
+
+Modules are imported when they are first used.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+__all__ = [module.name for module in iter_modules(__path__) if not module.name.startswith("_")]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

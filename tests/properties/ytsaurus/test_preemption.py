@@ -81,6 +81,7 @@ def essence(plan: Mapping[str, Any]) -> Mapping[str, Any]:
             {
                 **{key: decision.get(key) or None for key in SAME},
                 "within": decision.get("victim_within_fair_share"),
+                "pool_within": decision.get("victim_pool_within_guarantee"),
             }
             for decision in plan["decisions"]
         ],

@@ -76,6 +76,15 @@ class Book:
                 return element
         return None
 
+    def within_guarantee(self, operation: Element) -> bool | None:
+        """Return whether a pool above it uses at most its strong guarantee; None: none has one."""
+        owed = [
+            [(u, g) for u, g in zip(pool.usage, pool.guarantee, strict=True) if g > 0]
+            for pool in operation.upwards()
+            if any(pool.guarantee)
+        ]
+        return any(all(u <= g for u, g in pairs) for pairs in owed) if owed else None
+
     def _take(self, victim: Allocation, stage: str, beneficiary: Request | None) -> None:
         world, operation = self.world, victim.operation
         tree = world.settings
@@ -104,6 +113,7 @@ class Book:
             "stage": stage,
             "step": self._step,
             "victim_within_fair_share": inside,
+            "victim_pool_within_guarantee": self.within_guarantee(operation),
             "freed": world.named(victim.amounts),
             "kept": {},
         }

@@ -101,6 +101,8 @@ class _Reader:
         name = row.get("name", "<Root>") if index else "<Root>"
         made = Element(index, name, True, own, self.limits(row.get("limits")), zeros(self.resources))
         made.is_fifo = row.get("mode") == "fifo"
+        if index:  # the root is owed nothing
+            made.guarantee = self.amounts(row.get("strong_guarantee", {}))
         return made
 
     def operation(self, index: int, pools: int, row: dict[str, Any]) -> Element:

@@ -39,6 +39,7 @@ class Element:
     usage: Amounts
     parent: Element | None = None
     children: list[Element] = field(default_factory=list)
+    guarantee: Amounts = field(default_factory=list)
     is_fifo: bool = False
     gang: bool = False
     place_in_fifo: int = 0

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import pytest
 
 KILLS = min(examples(), 200)
+WITHIN_A_STEP = KILLS // 10
+"""Kills that fall between the first and the last line of a step, at least."""
 
 
 def book_of(journal: Path) -> Book:
@@ -33,6 +35,15 @@ def book_of(journal: Path) -> Book:
     for line in read(journal) if journal.exists() else ():
         book.add(line)
     return book
+
+
+def cut(lines: list[dict[str, Any]]) -> int:
+    """Return how many drivers found a step of an earlier one unfinished when they started."""
+    book, found = Book(), 0
+    for line in lines:
+        found += line["kind"] == "run" and bool(book.open or book.owed)
+        book.add(line)
+    return found
 
 
 def waiting(fake: cluster.FakeSlurm) -> int:
@@ -59,7 +70,8 @@ def test_kills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return process
 
     kills, patience, begin = 0, 0.3, time.monotonic()
-    while kills < KILLS and time.monotonic() - begin < 200:
+    # A busy machine needs more kills until enough of them have fallen within a step.
+    while (kills < KILLS or cut(read(journal)) < WITHIN_A_STEP) and time.monotonic() - begin < 200:
         with server.lock:
             for _ in range(chance.randrange(2, 6) - waiting(fake)):
                 urgent += 1
@@ -99,15 +111,11 @@ def test_kills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commands = [json.loads(line)["arguments"] for line in recorded]
     told = Counter(command[-1] for command in commands if command[:2] == ["scontrol", "requeuehold"])
     assert all(count <= asked[name] for name, count in told.items())
-    running, cut = Book(), 0
-    for line in lines:
-        cut += line["kind"] == "run" and bool(running.open or running.owed)
-        running.add(line)
     print(
-        f"\nseed {seed}: {kills} kills in {seconds:.0f} s, {cut} of them in the midst of a step, "
+        f"\nseed {seed}: {kills} kills in {seconds:.0f} s, {cut(lines)} of them in the midst of a step, "
         f"{sum(book.ends.values())} steps {book.ends}, {sum(asked.values())} evictions asked for, "
         f"{sum(told.values())} told, {len(lines)} lines"
     )
-    assert kills == KILLS
-    assert cut >= KILLS // 10
+    assert kills >= KILLS
+    assert cut(lines) >= WITHIN_A_STEP
     server.close()

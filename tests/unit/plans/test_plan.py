@@ -55,6 +55,7 @@ def test_a_preemption(plan: Any) -> None:
         "step": 0,
         "beneficiary": {"operation": "B", "request": "b"},
         "victim_within_fair_share": False,
+        "victim_pool_within_guarantee": None,
         "freed": {"cpu": 2, "memory": 5},
         "kept": {},
     }

@@ -27,9 +27,11 @@ struct Decision {
   Mode mode = Mode::kRequeue;
   Group group = Group::kNone;          // of a victim
   std::int8_t within_fair_share = -1;  // a victim's operation, just before; -1: a start
-  Id slot = kNoId;                     // allocation: the victim, or the one that resumes
-  Id request = kNoId;                  // started, or waited for
-  Id operation = kNoId;                // of the victim, or of the request
+  // A pool above a victim, just before; -1: none has a guarantee, or it is a start.
+  std::int8_t pool_within_guarantee = -1;
+  Id slot = kNoId;       // allocation: the victim, or the one that resumes
+  Id request = kNoId;    // started, or waited for
+  Id operation = kNoId;  // of the victim, or of the request
   Id node = kNoId;
   Id step = 0;          // what one beneficiary needs shares a step
   Id violated = kNoId;  // element whose limit is repaired

@@ -406,6 +406,7 @@ void NodeWork::victim(Id slot, const Why& why) {
   Decision d{.action = Action::kPreempt, .stage = why.stage, .reason = why.reason};
   d.group = workspace_.group(slot);
   d.within_fair_share = workspace_.within_fair_share(operation);
+  d.pool_within_guarantee = workspace_.pool_within_guarantee(operation);
   d.slot = slot;
   d.operation = operation;
   d.node = node_;

@@ -308,6 +308,21 @@ bool Workspace::within_fair_share(Id operation) const {
   return true;
 }
 
+std::int8_t Workspace::pool_within_guarantee(Id operation) const {
+  const PoolColumns& columns = state.pools();
+  std::int8_t found = -1;
+  for (Id p = state.pool_of(operation); p > 0; p = columns.parent[p]) {  // the root is owed nothing
+    const Amount* used = state.pool_usage(p);
+    std::int8_t within = -1;
+    for (Size r = 0; r < state.width(); ++r)
+      if (const Amount owed = columns.strong_guarantee[static_cast<Size>(p) * state.width() + r];
+          owed > 0)
+        within = within != 0 && used[r] <= owed ? 1 : 0;
+    found = std::max(found, within);
+  }
+  return found;
+}
+
 void Workspace::usage_changed(Id operation, bool fell) {
   touch(operation);
   if (!updated_) return;

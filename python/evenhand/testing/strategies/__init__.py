@@ -23,8 +23,15 @@ from evenhand.errors import require
 
 require("hypothesis", "test")
 
+from evenhand.testing.strategies.clusters import (  # noqa: E402
+    cluster_dicts,
+    clusters,
+    system_cluster_dicts,
+)
 from evenhand.testing.strategies.gridengine import gridengine_clusters, gridengine_settings  # noqa: E402
+from evenhand.testing.strategies.histories import cluster_histories, event_histories  # noqa: E402
 from evenhand.testing.strategies.jobs import job_clusters, slurm_settings  # noqa: E402
+from evenhand.testing.strategies.policies import policies  # noqa: E402
 from evenhand.testing.strategies.preemption import (  # noqa: E402
     PlanInput,
     crowded_dicts,
@@ -54,7 +61,11 @@ __all__ = [
     "PlanInput",
     "allocations",
     "backendai_settings",
+    "cluster_dicts",
+    "cluster_histories",
+    "clusters",
     "crowded_dicts",
+    "event_histories",
     "fair_share_settings",
     "gridengine_clusters",
     "gridengine_settings",
@@ -62,6 +73,7 @@ __all__ = [
     "nodes",
     "operations",
     "plan_inputs",
+    "policies",
     "pool_trees",
     "pools",
     "queue_partitions",
@@ -72,6 +84,7 @@ __all__ = [
     "slurm_settings",
     "snapshot_dicts",
     "snapshots",
+    "system_cluster_dicts",
     "ytsaurus_settings",
     "yunikorn_settings",
 ]

@@ -10,6 +10,7 @@ from hypothesis.errors import InvalidArgument
 
 from evenhand.testing.strategies import _assemble, _nasty, _rows
 from evenhand.testing.strategies._arguments import check_depth, check_range
+from evenhand.testing.strategies._pasted import built
 from evenhand.testing.strategies.resources import resource_spaces
 
 if TYPE_CHECKING:
@@ -97,14 +98,11 @@ def snapshot_dicts(
 def snapshots(
     resources: SearchStrategy[dict[str, Any]] | None = None, **bounds: Any
 ) -> SearchStrategy[Snapshot]:
-    """Draw snapshots: those of `snapshot_dicts`, which has the same parameters, built."""
+    """Draw snapshots: those of `snapshot_dicts`, which has the same parameters, built.
 
-    def build(data: dict[str, Any]) -> Snapshot:
-        from evenhand.model import Snapshot
-
-        return Snapshot.from_dict(data)
-
-    return snapshot_dicts(resources, **bounds).map(build)
+    Beside a falsified example hypothesis prints ``Snapshot.from_dict({...})``, to be pasted.
+    """
+    return snapshot_dicts(resources, **bounds).map(built)
 
 
 def fair_share_settings(

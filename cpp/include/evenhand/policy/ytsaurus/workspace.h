@@ -261,6 +261,9 @@ class Workspace : public WorkspaceData {
   bool exceeds(Id element, const Amount* usage) const;
 
   bool within_fair_share(Id operation) const;
+  // 1: a pool above uses at most its strong guarantee in all that it is guaranteed; 0: none of
+  // those that have one; -1: none has one.
+  std::int8_t pool_within_guarantee(Id operation) const;
 
   const ServiceQueue& queue(Stage stage) const { return queues_[at(stage)]; }
   ServiceQueue::Entry entry(Stage stage, Id operation) {

@@ -1,0 +1,244 @@
+"""Whether an adapter of your own keeps what the protocol asks of it.
+
+`check_adapter` is what an adapter's author calls in a test, with the adapter of a small cluster, real or
+played, in which nothing else happens meanwhile.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from evenhand.testing._laws import must
+
+if TYPE_CHECKING:
+    from evenhand.adapters.protocol import Adapter
+    from evenhand.model import Snapshot
+
+__all__ = ["check_adapter"]
+
+_NOBODY = "999999999"  # a number: systems that name jobs so refuse to look for a word
+_RUNS = ("running", "suspended", "leaving", "unknown")
+_WAITS = ("pending", "held", "unknown")
+_REASON = "a reason; with 'quotes', $(signs) and\nlines"
+
+
+def check_adapter(
+    adapter: Adapter, *, victim: str | None = None, mode: str | None = "requeue", timeout: float = 10.0
+) -> list[str]:
+    """Hold an adapter against what a driver relies on.
+
+    Parameters
+    ----------
+    adapter : Adapter
+        Of a cluster in which nothing else happens meanwhile. At least one job should run, and one wait:
+        what there is none of is not checked.
+    victim : str, optional
+        A running job that is evicted, and released if it was held. Without one nothing is changed.
+    mode : str or None
+        How the victim leaves (`evenhand.reasons.MODES`).
+    timeout : float
+        Seconds in which the cluster shows what was done.
+
+    Returns
+    -------
+    list of str
+        What was checked, in its order.
+
+    Raises
+    ------
+    AssertionError
+        The name of the first check that failed, and what was found.
+    AdapterError
+        If the cluster does not answer, or the adapter raises anything else.
+
+    Notes
+    -----
+    Each check asks the cluster a few times. What each call is to do: `evenhand.adapters.protocol.Adapter`.
+    """
+    from evenhand.adapters.guarded import follows, guarded
+
+    must(follows(adapter), f"follows_the_protocol: it lacks {', '.join(_lacking(adapter))}")
+    checked = ["follows_the_protocol"]
+    safe = guarded(adapter)
+    checks: list[Callable[[Adapter], None]] = [
+        says_which_cluster,
+        snapshots_agree,
+        jobs_stand_as_the_snapshot_says,
+        unknown_jobs_are_gone,
+        modes_have_actions,
+        commands_change_nothing,
+        actions_on_nobody_are_answers,
+        leaving_jobs_leave_for_someone,
+        its_policy_plans,
+        no_descriptor_is_kept,
+    ]
+    if victim is not None:
+        checks.append(lambda one: _evicts(one, victim, mode, timeout))
+    for check in checks:
+        name = "evicts_and_releases" if check.__name__ == "<lambda>" else check.__name__
+        try:
+            check(safe)
+        except AssertionError as error:
+            raise AssertionError(f"{name}: {error}") from error
+        checked.append(name)
+    return checked
+
+
+def _lacking(adapter: object) -> list[str]:
+    from evenhand.adapters.protocol import Adapter
+
+    members = [name for name in vars(Adapter) if not name.startswith("_")]
+    return [name for name in members if not hasattr(type(adapter), name) and not hasattr(adapter, name)]
+
+
+def says_which_cluster(adapter: Adapter) -> None:
+    """Name and identity are there, and stay."""
+    must(bool(adapter.name.strip()), "its name is empty")
+    must(bool(adapter.identity.strip()), "its identity is empty: drivers would not exclude each other")
+    must(adapter.identity == adapter.identity, "its identity changes from one call to the next")
+
+
+def snapshots_agree(adapter: Adapter) -> None:
+    """Two snapshots of an unchanged cluster differ in nothing but the time, which does not run back."""
+    first, second = adapter.snapshot(), adapter.snapshot()
+    must(second.now >= first.now, f"its snapshots' time runs back, from {first.now} s to {second.now} s")
+    one, other = ({**s.to_dict(), "now": 0} for s in (first, second))
+    tables = [name for name in {**one, **other} if one.get(name) != other.get(name)]
+    must(not tables, f"two snapshots differ, though nothing has happened: {', '.join(tables)}")
+    must(first.node_count > 0, "its snapshot has no nodes")
+    for row in one.get("allocations", ()) if adapter.whole else ():
+        must(bool(row.get("node")), f"the allocation {row['name']!r} is on no node")
+
+
+def _jobs(snapshot: Snapshot) -> tuple[list[str], list[str]]:
+    """Return the jobs that have allocations, and those that only wait."""
+    data = snapshot.to_dict()
+    running = sorted({str(row["operation"]) for row in data.get("allocations", ())})
+    asking = {str(row["operation"]) for row in data.get("requests", ())}
+    return running, sorted(asking - set(running))
+
+
+def jobs_stand_as_the_snapshot_says(adapter: Adapter) -> None:
+    """Each job of the snapshot is found by its operation's name, and runs or waits as it does there."""
+    running, waiting = _jobs(adapter.snapshot())
+    standings = adapter.look([*running, *waiting])
+    for jobs, states in ((running, _RUNS), (waiting, _WAITS)):
+        for name in jobs:
+            standing = standings[name]
+            must(standing.name == name, f"asked for the job {name!r}, it answers for {standing.name!r}")
+            must(
+                standing.state in states, f"the job {name!r} is {standing.state!r}, not {' or '.join(states)}"
+            )
+    must(adapter.look([]) == {}, "asked for no job, it answers for some")
+
+
+def unknown_jobs_are_gone(adapter: Adapter) -> None:
+    """Jobs that the cluster does not know are gone: no error, and no other state."""
+    state = adapter.look([_NOBODY])[_NOBODY].state
+    must(state == "gone", f"a job that does not exist is {state!r}, not 'gone'")
+
+
+def modes_have_actions(adapter: Adapter) -> None:
+    """Every mode in which a victim may leave has an action."""
+    from evenhand.reasons import MODES
+
+    for mode in (None, *MODES):
+        adapter.action(mode)  # guarded: another word than an eviction's is an error
+
+
+def commands_change_nothing(adapter: Adapter) -> None:
+    """To ask what would be run changes nothing, whatever the reason says."""
+    from evenhand.adapters.protocol import ACTIONS
+
+    running, waiting = _jobs(adapter.snapshot())
+    jobs = [*running, *waiting]
+    before = adapter.look(jobs)
+    for name in jobs:
+        for action in ACTIONS:
+            adapter.commands(action, name, _REASON)
+    must(adapter.look(jobs) == before, "after its commands were asked for, jobs stand otherwise")
+
+
+def actions_on_nobody_are_answers(adapter: Adapter) -> None:
+    """Actions on a job that does not exist are not done, and raise nothing."""
+    from evenhand.adapters.protocol import ACTIONS
+
+    for action in ACTIONS:
+        if action != "note":
+            answer = adapter.do(action, _NOBODY, _REASON)
+            must(answer.status != "done", f"{action} of a job that does not exist is 'done'")
+            failed = answer.message.startswith("the adapter's do ")
+            must(not failed, f"{action} of a job that does not exist: {answer.message}")
+
+
+def leaving_jobs_leave_for_someone(adapter: Adapter) -> None:
+    """In a snapshot in which a job leaves for another, what leaves of it leaves for that one."""
+    running, waiting = _jobs(adapter.snapshot())
+    if not running or not waiting:
+        return
+    data = adapter.snapshot({running[0]: waiting[0]}).to_dict()
+    mine = [row for row in data.get("allocations", ()) if str(row["operation"]) == running[0]]
+    must(bool(mine), f"the job {running[0]!r}, which leaves, is no longer in the snapshot: it holds room")
+    for row in mine:
+        if row.get("state") != "preempting":
+            continue  # the cluster has not asked it yet
+        whom = (row.get("beneficiary") or {}).get("operation")
+        asked = {r["name"]: r["operation"] for r in data.get("requests", ())}
+        whom = asked.get((row.get("beneficiary") or {}).get("request"), whom)
+        must(str(whom) == waiting[0], f"{row['name']!r} leaves for {whom!r}, not for {waiting[0]!r}")
+
+
+def its_policy_plans(adapter: Adapter) -> None:
+    """Where there is a policy, it plans on the snapshot, and all victims are jobs of the cluster."""
+    from evenhand.adapters.protocol import AdapterError
+    from evenhand.plans.planning import plan as planned
+
+    try:
+        policy = adapter.policy()
+    except AdapterError:
+        return
+    plan = planned(adapter.snapshot(), policy)
+    names = [str(decision.operation) for decision in plan.decisions.victims]
+    for name, standing in adapter.look(names).items():
+        must(standing.state != "gone", f"the plan has the victim {name!r}, which is gone")
+
+
+def no_descriptor_is_kept(adapter: Adapter) -> None:
+    """Without a lock there is nothing to inherit: a negative descriptor is taken."""
+    adapter.keep(-1)
+
+
+def _evicts(adapter: Adapter, victim: str, mode: str | None, timeout: float) -> None:
+    before = adapter.look([victim])[victim]
+    must(before.state == "running", f"the victim {victim!r} is {before.state!r}, not running")
+    action = adapter.action(mode)
+    answer = adapter.do(action, victim, _REASON)
+    must(answer.status == "done", f"{action} of {victim!r} is {answer.status!r}: {answer.message}")
+
+    def until(what: str, fits: Callable[[Any], bool]) -> Any:
+        end = time.monotonic() + timeout
+        while not fits(standing := adapter.look([victim])[victim]):
+            must(time.monotonic() < end, f"{timeout:g} s after {action} of {victim!r}, {what}: {standing}")
+            time.sleep(0.05)
+        return standing
+
+    if action == "suspend":
+        until("it is not suspended", lambda s: s.state == "suspended")
+        must(isinstance(adapter.room(victim), bool), "room is no bool")
+        must(adapter.do("resume", victim, _REASON).status == "done", f"resume of {victim!r} is not done")
+        until("and resume, it does not run", lambda s: s.state == "running")
+    elif action == "cancel":
+        until("it has not ended", lambda s: s.state in ("ended", "gone"))
+    else:
+        until("its turn is the same", lambda s: s.turn > before.turn)
+        held = action == "requeue_hold"
+        waits = until("it does not wait", lambda s: s.state == ("held" if held else "pending"))
+        must(waits.requeueable, "a job that was sent back to the queue is not requeueable")
+        if held:
+            must(not waits.held, "a job that was sent back held is not one that a person holds by name")
+            must(
+                adapter.do("release", victim, _REASON).status == "done", f"release of {victim!r} is not done"
+            )
+            until("and release, it is held", lambda s: s.state in ("pending", "running"))
