@@ -2,8 +2,8 @@
 
 ``python -m tests.bench.sweeps`` takes a part of San Diego's trace under YTsaurus' rules. 250 drawn points of
 three settings are first simulated one by one by two threads, then by `evenhand.sweep`: both tables are
-compared. Then come the 1,000 points of a grid. The trace is read from ``../shared/traces``; without it nothing
-is measured.
+compared. Then come the 1,000 points of a grid. The trace is read from ``../shared/traces``; without it
+nothing is measured.
 """
 
 from __future__ import annotations
