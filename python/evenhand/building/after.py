@@ -197,7 +197,7 @@ def taken_in_all(snapshot: Snapshot, handed: Mapping[str, NDArray[Any]]) -> dict
     # Whole amounts as whole numbers: a snapshot that is read from its rows has them so.
     return {
         row: {
-            name: int(value) if value.is_integer() else value
+            name: int(value) if float(value).is_integer() else value
             for name, value in zip(snapshot.resources, values, strict=True)
             if value
         }
