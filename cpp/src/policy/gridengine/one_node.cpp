@@ -28,6 +28,8 @@ Hosts Run::by_host(std::span<const Id> order) const {
   Column<Amount> sum(width_);
   visit([&](Id n, Id i) {
     const Provider& p = providers_[at(i)];
+    out.spread |=
+        std::ranges::any_of(p.slots, [&](Id slot) { return state_.node_of(slot) != n; });
     out.priority[next[n]] = p.priority;
     out.provider[next[n]++] = i;
     std::ranges::fill(sum, 0);

@@ -90,6 +90,81 @@ Time Run::first_fit_simple(const Unit& unit, Time duration) {
   }
 }
 
+// So many copies of one request. How many fit changes where the room of a host does, and as long
+// before as the job runs: of those instants none matters before a host holds one, nor any behind
+// the one at which as many hosts have held one as are wanted, if they do so then.
+// O(hosts + changes between).
+Time Run::first_fit_copies(const Unit& unit, Time duration) {
+  struct Change {
+    Time at;
+    Size host;
+  };
+  const Id shared = calendar_.shared();
+  Column<Time> since(nodes_.size(), kForever), soon;
+  const auto all_at = [&](Time t) {
+    const Time until = after(t, duration);
+    Index sum = 0;
+    if (calendar_.copies(shared, unit.need, t, until, unit.count) < unit.count) return false;
+    for (Size i = 0; i < nodes_.size() && sum < unit.count; ++i)
+      if (since[i] <= t)
+        sum += calendar_.copies(nodes_[i], unit.need, t, until, unit.count - sum);
+    return sum >= unit.count;
+  };
+  // The first instants of as many hosts, the last of them on top.
+  const auto wanted = static_cast<Size>(unit.count);
+  for (Size i = 0; i < nodes_.size(); ++i) {
+    const Time limit = soon.size() < wanted ? kForever : soon.front();
+    const Time one = calendar_.earliest(nodes_[i], unit.need, soonest(), duration, limit);
+    if (one >= limit || !allowed(unit, nodes_[i])) continue;
+    since[i] = one;
+    soon.push_back(one);
+    std::ranges::push_heap(soon);
+    if (soon.size() <= wanted) continue;
+    std::ranges::pop_heap(soon);
+    soon.pop_back();
+  }
+  Time last = soon.size() < wanted ? kForever : soon.front();
+  if (last != kForever && !all_at(last)) last = kForever;
+  if (last == kForever)  // hosts that were given up on
+    for (Size i = 0; i < nodes_.size(); ++i)
+      if (since[i] == kForever && allowed(unit, nodes_[i]))
+        since[i] = calendar_.earliest(nodes_[i], unit.need, soonest(), duration);
+  std::vector<Change> changes;
+  const auto note = [&](Size host, Id row, Time from) {
+    const std::span<const Time> steps = calendar_.steps(row);
+    changes.push_back({from, host});
+    for (const Time t : steps) {
+      if (t > from && t <= last) changes.push_back({t, host});
+      if (duration != kForever && t - duration > from && t - duration <= last)
+        changes.push_back({t - duration, host});
+    }
+  };
+  Time first = kForever;
+  for (Size i = 0; i < nodes_.size(); ++i) {
+    first = std::min(first, since[i]);
+    if (since[i] != kForever && since[i] <= last) note(i, nodes_[i], since[i]);
+  }
+  if (first == kForever) return kForever;
+  note(nodes_.size(), shared, first);
+  std::ranges::sort(changes, {}, [](const Change& c) { return std::pair(c.at, c.host); });
+  Column<Index> copies(nodes_.size(), 0);
+  Index sum = 0;
+  for (Size k = 0; k < changes.size();) {
+    const Time t = changes[k].at, until = after(t, duration);
+    for (; k < changes.size() && changes[k].at == t; ++k) {
+      const Size host = changes[k].host;
+      if (host == nodes_.size()) continue;
+      const Index fit = calendar_.copies(nodes_[host], unit.need, t, until, unit.count);
+      sum += fit - copies[host];
+      copies[host] = fit;
+    }
+    if (sum >= unit.count &&
+        calendar_.copies(shared, unit.need, t, until, unit.count) >= unit.count)
+      return t;
+  }
+  return kForever;
+}
+
 // Instants at which anything changes, until all of it fits.
 Time Run::first_fit_spread(const Entry& entry) {
   Column<Time> instants{soonest()};
@@ -131,6 +206,8 @@ Time Run::first_fit_spread(const Entry& entry) {
 Time Run::first_fit(const Entry& entry) {
   poll();
   begin_at_ = 0;
+  if (!simple(entry) && entry.units.size() == 1)
+    return first_fit_copies(entry.units[0], entry.duration);
   if (!simple(entry)) return first_fit_spread(entry);
   return first_fit_simple(entry.units[0], entry.duration);
 }

@@ -159,6 +159,8 @@ Column<Provider*> Run::choose(const Question& question, bool fewest) {
     for (Size r = 0; !nodes_.empty() && r < width_; ++r)
       shared_lacks |= resources().scope[r] == ResourceScope::kCluster && u.need[r] > 0 &&
                       u.need[r] * u.count > rooms_.at(0, r);
+  if (!shared_lacks && !simple(entry))
+    if (std::optional<Column<Provider*>> found = over_hosts(question)) return *std::move(found);
   if (!simple(entry) || shared_lacks) {
     const Column<Provider*> candidates = candidates_for(question);
     if (simple(entry))

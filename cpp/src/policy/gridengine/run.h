@@ -74,6 +74,7 @@ struct Hosts {
   Column<Id> provider;      // in providers_
   Column<double> priority;  // beside it: those of the node, ascending
   Column<Amount> most;      // N x R: what any one of them has there
+  bool spread = false;      // one of them is on several, or on none
 };
 
 // Whom a job may preempt, and how.
@@ -186,6 +187,7 @@ class Run {
   // What cannot start now starts a second later, or later still.
   Time soonest() const noexcept { return state_.now() + kMicrosecondsPerSecond; }
   Time first_fit_simple(const Unit& unit, Time duration);
+  Time first_fit_copies(const Unit& unit, Time duration);
   Time first_fit_spread(const Entry& entry);
   Outcome barred(Entry& entry) const;
   void nearest(Entry& entry) const;
@@ -244,6 +246,9 @@ class Run {
   // one_node.cpp
   Hosts by_host(std::span<const Id> order) const;
   Column<Provider*> on_one_node(const Question& question, const Hosts& hosts);
+  // over_hosts.cpp
+  struct OverHosts;
+  std::optional<Column<Provider*>> over_hosts(const Question& question);
   // with_shared.cpp
   std::optional<Column<Provider*>> with_shared(const Entry& entry,
                                                const Column<Provider*>& candidates);
