@@ -1,5 +1,6 @@
 // Who leaves so that a job that needs one place gets it, as few as can be.
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "run.h"
@@ -25,20 +26,30 @@ Hosts Run::by_host(std::span<const Id> order) const {
   out.provider.resize(at(out.first.back()));
   out.priority.resize(at(out.first.back()));
   Column<Id> next(out.first.begin(), out.first.end() - 1);
-  Column<Amount> sum(width_);
+  Column<Amount> has(out.provider.size() * width_), of_one;
   visit([&](Id n, Id i) {
     const Provider& p = providers_[at(i)];
     out.spread |=
         std::ranges::any_of(p.slots, [&](Id slot) { return state_.node_of(slot) != n; });
     out.priority[next[n]] = p.priority;
+    Amount* const sum = has.row(next[n], width_);
     out.provider[next[n]++] = i;
-    std::ranges::fill(sum, 0);
     for (const Id slot : p.slots)
       for (Size r = 0; r < width_ && state_.node_of(slot) == n; ++r)
         sum[r] += state_.amounts(slot)[r];
     for (Size r = 0; r < width_; ++r)
       out.most.row(n, width_)[r] = std::max(out.most.row(n, width_)[r], sum[r]);
   });
+  out.largest.resize(out.provider.size() * width_);
+  for (Size n = 0; n < nodes; ++n)
+    for (Size r = 0; r < width_; ++r) {
+      of_one.clear();
+      for (Id i = out.first[n]; i < out.first[n + 1]; ++i) of_one.push_back(has.row(i, width_)[r]);
+      std::ranges::sort(of_one, std::greater<>());
+      Amount all = 0;
+      for (Size k = 0; k < of_one.size(); ++k)
+        out.largest.row(out.first[n] + static_cast<Id>(k), width_)[r] = all += of_one[k];
+    }
   for (Size n = 0; n < nodes; ++n)
     std::sort(out.priority.begin() + out.first[n], out.priority.begin() + out.first[n + 1]);
   return out;

@@ -43,7 +43,11 @@ struct Run::OverHosts {
   };
 
   OverHosts(Run& r, const Question& q, const Hosts& h)
-      : run(r), question(q), hosts(h), unit(q.entry->units[0]), now(r.state_.now()),
+      : run(r),
+        question(q),
+        hosts(h),
+        unit(q.entry->units[0]),
+        now(r.state_.now()),
         until(after(now, q.entry->duration)) {}
 
   // Nothing: too much to try. The first of the smallest sets; none suffices: none.
@@ -72,6 +76,10 @@ struct Run::OverHosts {
   bool candidate(Id provider) {
     return run.verdict(run.providers_[at(provider)], question) == Outcome::kTaken;
   }
+  // What is done with a job depends on what its host lacks before any of them has gone.
+  void judge_all(Id n) {
+    for (Id k = hosts.first[n]; k < hosts.first[at(n) + 1]; ++k) candidate(hosts.provider[k]);
+  }
   void give(Id provider, Amount sign) { run.give(run.providers_[at(provider)], sign); }
   // How many parts a host can hold from now on.
   Index parts_on(Id n) const {
@@ -81,16 +89,22 @@ struct Run::OverHosts {
         most = std::min<Index>(most, std::max<Amount>(run.rooms_.at(n, r), 0) / unit.need[r]);
     return most > 0 ? run.calendar_.copies(n, unit.need, now, until, most) : 0;
   }
-  // No more than this, with so many more jobs gone.
-  Index at_most(Id n, const Amount* beside, Index more) const {
+  // No more than this, with so much more room there; none: with none.
+  Index at_most(Id n, const Amount* more, const Amount* and_more = nullptr) const {
     Index most = unit.count;
-    for (Size r = 0; r < run.width_; ++r)
+    for (Size r = 0; r < run.width_ && most > 0; ++r)
       if (unit.need[r] > 0 && run.resources().scope[r] != ResourceScope::kCluster) {
-        const Amount room = run.rooms_.at(n, r) + (beside != nullptr ? beside[r] : 0) +
-                            more * hosts.most.row(n, run.width_)[r];
+        const Amount room = run.rooms_.at(n, r) + (more != nullptr ? more[r] : 0) +
+                            (and_more != nullptr ? and_more[r] : 0);
         most = room < unit.need[r] ? 0 : std::min<Index>(most, room / unit.need[r]);
       }
     return most;
+  }
+  // The most that so many of the jobs there have: R.
+  const Amount* largest(Id n, Index jobs) const {
+    const Index all = hosts.first[at(n) + 1] - hosts.first[n];
+    if (jobs == 0 || all == 0) return nullptr;
+    return hosts.largest.row(hosts.first[n] + static_cast<Id>(std::min(jobs, all)) - 1, run.width_);
   }
   Index lower_on(Id n) const {  // jobs of lower priority
     const auto begin = hosts.priority.begin() + hosts.first[n];
@@ -108,7 +122,7 @@ struct Run::OverHosts {
       if (run.allowed(unit, n)) {
         now_[n] = parts_on(n);
         sum += now_[n];
-        with_all += at_most(n, nullptr, lower_on(n));
+        with_all += at_most(n, largest(n, lower_on(n)));
       }
     if (with_all < unit.count) return {};
     Column<Index> parts = now_;
@@ -121,7 +135,9 @@ struct Run::OverHosts {
     };
     for (Size k = 0; k < order_->size() && sum < unit.count; ++k) {
       const Id i = (*order_)[k], n = node_of(i);
-      if (n == kNoId || parts[n] < 0 || !candidate(i)) continue;
+      if (n == kNoId || parts[n] < 0) continue;
+      judge_all(n);
+      if (!candidate(i)) continue;
       change(i, 1);
       taken.push_back(i);
     }
@@ -159,19 +175,39 @@ struct Run::OverHosts {
       const Index jobs = lower_on(n);
       parts.assign(1, static_cast<char>(now_[n]));
       for (Index m = 1; m <= most_; ++m)
-        parts.push_back(m > jobs ? parts.back() : static_cast<char>(at_most(n, nullptr, m)));
+        parts.push_back(m > jobs ? parts.back() : static_cast<char>(at_most(n, largest(n, m))));
       put(n, parts, false);
     }
+  }
+
+  // The most that 1, 2 .. `left` of the open ones from each on have: open x left x R.
+  void sum_largest(Size left) {
+    const Size width = run.width_, jobs = open_.size();
+    behind_.assign(jobs * left * width, 0);
+    sorted_.assign(width * (left + 1), 0);  // by resource, the largest first
+    for (Size k = jobs; k-- > 0;)
+      for (Size r = 0; r < width; ++r) {
+        Amount* const most = sorted_.data() + r * (left + 1);
+        Amount has = 0;
+        for (const Id slot : run.providers_[at(open_[k])].slots) has += run.state_.amounts(slot)[r];
+        Size to = left;
+        for (; to > 0 && most[to - 1] < has; --to) most[to] = most[to - 1];
+        most[to] = has;
+        Amount sum = 0;
+        for (Size m = 0; m < left; ++m) behind_[(k * left + m) * width + r] = sum += most[m];
+      }
   }
 
   // What a host can hold, with those that are taken for certain gone, by trying. `left`: victims.
   Profile tried(Id n, Index left) {
     open_.clear();
     for (Id k = hosts.first[n]; k < hosts.first[at(n) + 1]; ++k)
-      if (const Id i = hosts.provider[k]; std::ranges::find(own_[n], i) == own_[n].end() &&
-                                          run.providers_[at(i)].priority < question.entry->priority &&
-                                          candidate(i))
+      if (const Id i = hosts.provider[k];
+          std::ranges::find(own_[n], i) == own_[n].end() &&
+          run.providers_[at(i)].priority < question.entry->priority && candidate(i))
         open_.push_back(i);
+    left = std::min<Index>(left, open_.rows());
+    sum_largest(at(static_cast<Id>(left)));
     for (const Id i : own_[n]) give(i, 1);
     Profile best(at(static_cast<Id>(most_)) + 1, 0);
     Index trials = 0;
@@ -181,12 +217,14 @@ struct Run::OverHosts {
         best[m] = parts;
     };
     found(0);
-    left = std::min<Index>(left, open_.rows());
+    const Size width = run.width_;
     const auto extend = [&](auto& self, Size from, Index gone) -> void {
       for (Size k = from; k < open_.size() && gone < left; ++k) {
         bool better = false;
         for (Index m = 1; gone + m <= left && !better; ++m)
-          better = at_most(n, nullptr, m) > best[at(static_cast<Id>(gone + m))];
+          better = at_most(n, behind_.data() +
+                                  (k * at(static_cast<Id>(left)) + at(static_cast<Id>(m)) - 1) *
+                                      width) > best[at(static_cast<Id>(gone + m))];
         if (!better) return;
         if (++trials > kMostTrials) {
           spent_ = true;
@@ -293,8 +331,7 @@ struct Run::OverHosts {
     Column<Amount> has(run.width_);
     for (Size k = 0; k < order_->size() && found.rows() < size && !spent_; ++k) {
       const Id i = (*order_)[k], n = node_of(i);
-      if (n == kNoId || now_[n] < 0 ||
-          run.providers_[at(i)].priority >= question.entry->priority)
+      if (n == kNoId || now_[n] < 0 || run.providers_[at(i)].priority >= question.entry->priority)
         continue;
       const Index left = size - found.rows() - 1;
       std::ranges::fill(has, 0);
@@ -305,7 +342,8 @@ struct Run::OverHosts {
       bool able = false;
       const Column<Index>& others = best_without(kNoId, true);
       for (Index m = 0; m <= left && !able; ++m)
-        able = at_most(n, has.data(), m) + others[at(static_cast<Id>(left - m))] >= unit.count;
+        able = at_most(n, has.data(), largest(n, m)) + others[at(static_cast<Id>(left - m))] >=
+               unit.count;
       able = able && candidate(i);
       if (able) {
         const Profile parts = tried(n, left);
@@ -331,13 +369,14 @@ struct Run::OverHosts {
   const Column<Id>* order_ = nullptr;
   Index most_ = 0;
   bool spent_ = false;
-  Column<Index> now_;        // by node: parts that fit now; -1: it may not run there
-  Column<Host> host_;        // by node
-  Column<Column<Id>> own_;   // by node: those taken for certain
+  Column<Index> now_;       // by node: parts that fit now; -1: it may not run there
+  Column<Host> host_;       // by node
+  Column<Column<Id>> own_;  // by node: those taken for certain
   std::vector<Kind> kinds_;
   std::unordered_map<std::string, Size> number_;
   std::vector<Column<Index>> best_[2];  // by the kind that is left out, after none
   Column<Id> open_;
+  Column<Amount> behind_, sorted_;
 };
 
 // Where each candidate is on one host, and nothing that the cluster shares is in the way.
@@ -354,8 +393,8 @@ std::optional<Column<Provider*>> Run::over_hosts(const Question& question) {
       if (!frees(mode, r)) return std::nullopt;
   }
   const Time until = after(state_.now(), entry.duration);
-  if (wide && calendar_.copies(calendar_.shared(), unit.need, state_.now(), until, unit.count) <
-                  unit.count)
+  if (wide &&
+      calendar_.copies(calendar_.shared(), unit.need, state_.now(), until, unit.count) < unit.count)
     return std::nullopt;
   const Column<Id> order = order_of(question);
   std::optional<Hosts> named;

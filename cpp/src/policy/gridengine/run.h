@@ -74,6 +74,7 @@ struct Hosts {
   Column<Id> provider;      // in providers_
   Column<double> priority;  // beside it: those of the node, ascending
   Column<Amount> most;      // N x R: what any one of them has there
+  Column<Amount> largest;   // like provider, x R: the most that the first, two, .. of any have
   bool spread = false;      // one of them is on several, or on none
 };
 
