@@ -29,8 +29,7 @@ Hosts Run::by_host(std::span<const Id> order) const {
   Column<Amount> has(out.provider.size() * width_), of_one;
   visit([&](Id n, Id i) {
     const Provider& p = providers_[at(i)];
-    out.spread |=
-        std::ranges::any_of(p.slots, [&](Id slot) { return state_.node_of(slot) != n; });
+    out.spread |= std::ranges::any_of(p.slots, [&](Id slot) { return state_.node_of(slot) != n; });
     out.priority[next[n]] = p.priority;
     Amount* const sum = has.row(next[n], width_);
     out.provider[next[n]++] = i;
@@ -79,13 +78,13 @@ bool Run::fits_without(const Entry& entry, std::span<Provider* const> victims, I
 // can be on one node; of as many those whose highest priority is lowest, on the first node.
 //
 // Nodes that cannot be better than the best so far are passed over unseen: by the lowest
-// priorities there are on them, and by the most that any one job there could free.
+// priorities there are on them, and by the most that so many jobs there could free.
 Column<Provider*> Run::on_one_node(const Question& question, const Hosts& hosts) {
   const Entry& entry = *question.entry;
   const Unit& unit = entry.units[0];
   Column<Provider*> best, on, set;
   double best_highest = 0;
-  Column<Amount> lacks(width_), sum(width_);
+  Column<Amount> lacks(width_), sum(width_), freed;
   const auto highest = [](const Column<Provider*>& of) {
     double found = of.front()->priority;
     for (const Provider* p : of) found = std::max(found, p->priority);
@@ -109,14 +108,11 @@ Column<Provider*> Run::on_one_node(const Question& question, const Hosts& hosts)
       continue;
     rooms_.lacks(unit.need, n, lacks.data());
     Size least = 1;
-    bool never = false;
-    for (Size r = 0; r < width_ && !never; ++r) {
-      const Amount most = hosts.most.row(n, width_)[r];
-      never = lacks[r] > 0 && most <= 0;
-      if (lacks[r] > most && !never)
-        least = std::max(least, static_cast<Size>((lacks[r] + most - 1) / most));
-    }
-    if (never || least > at(end - first) || beaten(least, first)) continue;
+    for (Size r = 0; r < width_; ++r)
+      while (least <= at(end - first) &&
+             hosts.largest.row(first + static_cast<Id>(least) - 1, width_)[r] < lacks[r])
+        ++least;
+    if (least > at(end - first) || beaten(least, first)) continue;
     on.clear();
     for (Id i = first; i < end; ++i)
       if (Provider& p = providers_[at(hosts.provider[i])]; verdict(p, question) == Outcome::kTaken)
@@ -134,12 +130,26 @@ Column<Provider*> Run::on_one_node(const Question& question, const Hosts& hosts)
       least = std::max<Size>(least, 2);
       if (on.size() < least || beaten(least, first)) continue;
       selector.clear();
+      freed.clear();
       for (const Provider* p : on) {
         freed_on(*p, n, sum.data());
+        freed.insert(freed.end(), sum.begin(), sum.end());
         selector.add(0, sum.data());
       }
-      if (!selector.select(VictimSelection::kMinimum, lacks, set_.minimum_budget)) continue;
-      for (const Id i : selector.taken()) set.push_back(on[i]);
+      const auto cover = [&](Size i, Size j) {
+        for (Size r = 0; r < width_; ++r)
+          if (freed[i * width_ + r] + freed[j * width_ + r] < lacks[r]) return false;
+        return true;
+      };
+      for (Size i = 0; least == 2 && set.empty() && i < on.size(); ++i)
+        for (Size j = i + 1; set.empty() && j < on.size(); ++j)
+          if (cover(i, j)) set = {on[i], on[j]};
+      if (set.empty()) {
+        if (beaten(std::max<Size>(least, 3), first) ||
+            !selector.select(VictimSelection::kMinimum, lacks, set_.minimum_budget))
+          continue;
+        for (const Id i : selector.taken()) set.push_back(on[i]);
+      }
     }
     if (!better(set)) continue;
     // Room that is planned for others begins too soon: more must go, or all of it is in vain.

@@ -326,37 +326,56 @@ struct Run::OverHosts {
     }
   }
 
+  // By kind, the most parts with so many victims, at least one of them on such a host.
+  void look_through(Index victims) {
+    const Column<Index>& all = best_without(kNoId, true);
+    through_.assign(kinds_.size(), 0);
+    for (Size k = 0; k < kinds_.size(); ++k)
+      for (Index v = 1; v <= victims; ++v)
+        through_[k] = std::max<Index>(through_[k], kinds_[k].parts[at(static_cast<Id>(v))] +
+                                                       all[at(static_cast<Id>(victims - v))]);
+  }
+  // Whether a smallest set may go through it, by what it and those beside it have.
+  bool may_go(Id i, Id n, Index left) {
+    beside_.assign(run.width_, 0);
+    const auto add = [&](Id job) {
+      for (const Id slot : run.providers_[at(job)].slots)
+        for (Size r = 0; r < run.width_; ++r) beside_[r] += run.state_.amounts(slot)[r];
+    };
+    add(i);
+    for (const Id taken : own_[n]) add(taken);
+    const Column<Index>& others = best_without(kNoId, true);
+    for (Index m = 0; m <= left; ++m)
+      if (at_most(n, beside_.data(), largest(n, m)) + others[at(static_cast<Id>(left - m))] >=
+          unit.count)
+        return true;
+    return false;
+  }
+
   Column<Id> first(Index size) {
     Column<Id> found;
-    Column<Amount> has(run.width_);
+    through_.clear();
     for (Size k = 0; k < order_->size() && found.rows() < size && !spent_; ++k) {
       const Id i = (*order_)[k], n = node_of(i);
-      if (n == kNoId || now_[n] < 0 || run.providers_[at(i)].priority >= question.entry->priority)
+      if (n == kNoId || host_[n].kind == kNoId ||
+          run.providers_[at(i)].priority >= question.entry->priority)
         continue;
       const Index left = size - found.rows() - 1;
-      std::ranges::fill(has, 0);
+      if (through_.size() < kinds_.size()) look_through(left + 1);
+      if (through_[host_[n].kind] < unit.count || !may_go(i, n, left) || !candidate(i)) continue;
       own_[n].push_back(i);
-      for (const Id taken : own_[n])
-        for (const Id slot : run.providers_[at(taken)].slots)
-          for (Size r = 0; r < run.width_; ++r) has[r] += run.state_.amounts(slot)[r];
+      const Profile parts = tried(n, left);
       bool able = false;
-      const Column<Index>& others = best_without(kNoId, true);
-      for (Index m = 0; m <= left && !able; ++m)
-        able = at_most(n, has.data(), largest(n, m)) + others[at(static_cast<Id>(left - m))] >=
-               unit.count;
-      able = able && candidate(i);
-      if (able) {
-        const Profile parts = tried(n, left);
-        able = false;
-        for (Index m = 0; m <= left && !able && !spent_; ++m)
-          able = reaches(left - m, n, unit.count - parts[at(static_cast<Id>(m))]);
-        if (able) {
-          found.push_back(i);
-          put(n, parts, true);
-          forget();
-        }
+      for (Index m = 0; m <= left && !able && !spent_; ++m)
+        able = reaches(left - m, n, unit.count - parts[at(static_cast<Id>(m))]);
+      if (!able) {
+        own_[n].pop_back();
+        continue;
       }
-      if (!able) own_[n].pop_back();
+      found.push_back(i);
+      put(n, parts, true);
+      forget();
+      through_.clear();
     }
     return found;
   }
@@ -376,7 +395,8 @@ struct Run::OverHosts {
   std::unordered_map<std::string, Size> number_;
   std::vector<Column<Index>> best_[2];  // by the kind that is left out, after none
   Column<Id> open_;
-  Column<Amount> behind_, sorted_;
+  Column<Amount> behind_, sorted_, beside_;
+  Column<Index> through_;
 };
 
 // Where each candidate is on one host, and nothing that the cluster shares is in the way.

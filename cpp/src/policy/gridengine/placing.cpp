@@ -106,8 +106,7 @@ Time Run::first_fit_copies(const Unit& unit, Time duration) {
     Index sum = 0;
     if (calendar_.copies(shared, unit.need, t, until, unit.count) < unit.count) return false;
     for (Size i = 0; i < nodes_.size() && sum < unit.count; ++i)
-      if (since[i] <= t)
-        sum += calendar_.copies(nodes_[i], unit.need, t, until, unit.count - sum);
+      if (since[i] <= t) sum += calendar_.copies(nodes_[i], unit.need, t, until, unit.count - sum);
     return sum >= unit.count;
   };
   // The first instants of as many hosts, the last of them on top.
