@@ -90,9 +90,9 @@ Time Run::first_fit_simple(const Unit& unit, Time duration) {
   }
 }
 
-// So many copies of one request. How many fit changes where the room of a host does, and as long
-// before as the job runs: of those instants none matters before a host holds one, nor any behind
-// the one at which as many hosts have held one as are wanted, if they do so then.
+// So many copies of one request. How many fit on a host changes where its room does, and as long
+// before as the job runs. Of those instants none matters before a host holds one, nor any behind
+// the one since when as many hosts as there are copies have held one, if all fit then.
 // O(hosts + changes between).
 Time Run::first_fit_copies(const Unit& unit, Time duration) {
   struct Change {
@@ -134,8 +134,8 @@ Time Run::first_fit_copies(const Unit& unit, Time duration) {
     changes.push_back({from, host});
     for (const Time t : steps) {
       if (t > from && t <= last) changes.push_back({t, host});
-      if (duration != kForever && t - duration > from && t - duration <= last)
-        changes.push_back({t - duration, host});
+      if (duration != kForever && t - duration >= from && t - duration < last)
+        changes.push_back({t - duration + 1, host});  // until then the change is behind the end
     }
   };
   Time first = kForever;
