@@ -1,11 +1,8 @@
 // Who leaves so that the parts of a job find hosts, as few as can be.
 #include <algorithm>
-#include <limits>
-#include <string>
-#include <unordered_map>
-#include <vector>
 
 #include "evenhand/core/poll.h"
+#include "host_kinds.h"
 #include "run.h"
 
 namespace evenhand::gridengine {
@@ -16,31 +13,13 @@ constexpr Index kMostTrials = 4'096;  // sets tried on a host
 
 }  // namespace
 
-// Each candidate is on one host, so that what a host can hold depends on those that leave there:
-// its profile says how many parts fit once so many have gone. The best choice over all hosts is the
-// sum of profiles at the best split of the victims (a knapsack). Hosts with the same profile are a
-// class: of each no more than there are victims matter.
-//
-// A profile is first guessed from above, by the most that any one job on the host has there; it is
-// made exact, by trying sets on that host, once the best choice of guesses goes through it. Then
-// candidates are taken in their order, each that some smallest set goes through, given those
-// before.
+// Each candidate is on one host, so that what a host can hold depends on those that leave there
+// (host_kinds.h). A profile is first guessed from above, by the most that so many jobs on the host
+// have; it is made exact, by trying sets on that host, once the best choice of guesses goes through
+// it. Then candidates are taken in their order, each that some smallest set goes through, given
+// those before.
 struct Run::OverHosts {
-  using Profile = std::basic_string<char>;  // parts that fit, by how many have gone: 0 .. most_
-  struct Host {
-    Id kind = kNoId;
-    bool exact = false;
-  };
-  struct Kind {
-    Profile parts;
-    bool exact;
-    Index count = 0;
-    Column<Id> hosts;  // guesses only: those that are in it, or were
-  };
-  struct Stage {  // of the knapsack: a host of a kind more
-    Id kind;
-    Column<Index> before;
-  };
+  using Profile = HostKinds::Profile;
 
   OverHosts(Run& r, const Question& q, const Hosts& h)
       : run(r),
@@ -71,7 +50,8 @@ struct Run::OverHosts {
 
  private:
   Id node_of(Id provider) const {
-    return run.state_.node_of(run.providers_[at(provider)].slots.front());
+    const std::span<const Id> slots = run.providers_[at(provider)].slots;
+    return slots.empty() ? kNoId : run.state_.node_of(slots.front());
   }
   bool candidate(Id provider) {
     return run.verdict(run.providers_[at(provider)], question) == Outcome::kTaken;
@@ -153,22 +133,8 @@ struct Run::OverHosts {
     return kept;
   }
 
-  Id kind_of(const Profile& parts, bool exact) {
-    const auto [found, fresh] = number_.try_emplace((exact ? 'e' : 'g') + parts, kinds_.size());
-    if (fresh) kinds_.push_back({parts, exact, 0, {}});
-    return static_cast<Id>(found->second);
-  }
-  void put(Id n, const Profile& parts, bool exact) {
-    Host& host = host_[n];
-    if (host.kind != kNoId) --kinds_[at(host.kind)].count;
-    host.exact = exact;
-    host.kind = parts.back() == 0 ? kNoId : kind_of(parts, exact);
-    if (host.kind == kNoId) return;
-    ++kinds_[at(host.kind)].count;
-    if (!exact) kinds_[at(host.kind)].hosts.push_back(n);
-  }
   void guess() {
-    host_.resize(at(run.rooms_.nodes()));
+    kinds_.begin(run.rooms_.nodes(), most_);
     Profile parts;
     for (const Id n : run.nodes_) {
       if (now_[n] < 0) continue;
@@ -176,7 +142,7 @@ struct Run::OverHosts {
       parts.assign(1, static_cast<char>(now_[n]));
       for (Index m = 1; m <= most_; ++m)
         parts.push_back(m > jobs ? parts.back() : static_cast<char>(at_most(n, largest(n, m))));
-      put(n, parts, false);
+      kinds_.put(n, parts, false);
     }
   }
 
@@ -241,100 +207,21 @@ struct Run::OverHosts {
     return best;
   }
 
-  // Parts on all hosts but one of a kind, by victims; with what is guessed, or for certain.
-  const Column<Index>& best_without(Id kind, bool guesses) {
-    if (kind != kNoId && kinds_[at(kind)].parts[0] == 0 && kinds_[at(kind)].count > most_)
-      kind = kNoId;  // one more or less of it makes no difference
-    auto& known = best_[guesses ? 1 : 0];
-    known.resize(kinds_.size() + 1);
-    Column<Index>& sum = known[at(kind + 1)];
-    if (!sum.empty()) return sum;
-    sum.assign(at(static_cast<Id>(most_)) + 1, 0);
-    fill(sum, kind, guesses, nullptr);
-    return sum;
-  }
-  void fill(Column<Index>& sum, Id without, bool guesses, std::vector<Stage>* stages) const {
-    Column<Index> next;
-    for (Id k = 0; k < static_cast<Id>(kinds_.size()); ++k) {
-      const Kind& kind = kinds_[at(k)];
-      // Of what holds parts without victims all matter, of the rest as many as there are victims.
-      const Index count = kind.count - (k == without ? 1 : 0), free = kind.parts[0];
-      if (!guesses && !kind.exact) {  // those are no guess
-        for (Index& s : sum) s += count * free;
-        continue;
-      }
-      for (Index c = 0; c < std::min(count, most_ + 1); ++c) {
-        next = sum;
-        for (Size m = 0; m < sum.size(); ++m)
-          for (Size v = 0; v <= m; ++v)
-            next[m] = std::max<Index>(next[m], sum[m - v] + kind.parts[v]);
-        if (next == sum) break;
-        if (stages != nullptr) stages->push_back({k, sum});
-        sum.swap(next);
-      }
-      if (count > most_ + 1)
-        for (Index& s : sum) s += (count - most_ - 1) * free;
-    }
-  }
-  void forget() {
-    for (auto& known : best_) known.clear();
-  }
-  // Makes those guesses exact that the best choice goes through; false: there are none.
-  bool refine(Id without, Id spared, Index victims) {
-    std::vector<Stage> stages;
-    Column<Index> sum(at(static_cast<Id>(most_)) + 1, 0);
-    fill(sum, without, true, &stages);
-    Column<Id> wanted;
-    Size m = at(static_cast<Id>(victims));
-    for (Size s = stages.size(); s-- > 0;) {
-      const Kind& kind = kinds_[at(stages[s].kind)];
-      const Column<Index>& before = stages[s].before;
-      Index best = -1;
-      Size used = 0;
-      for (Size v = 0; v <= m; ++v)
-        if (const Index has = before[m - v] + kind.parts[v]; has > best) {
-          best = has;
-          used = v;
-        }
-      if (best <= before[m]) continue;
-      m -= used;
-      if (!kind.exact && used > 0) wanted.push_back(stages[s].kind);
-    }
-    bool any = false;
-    for (const Id k : wanted) {
-      Column<Id>& of = kinds_[at(k)].hosts;
-      while (!of.empty() && host_[of.back()].kind != k) of.pop_back();
-      if (of.size() > 1 && of.back() == spared) std::swap(of.back(), of.front());
-      while (!of.empty() && host_[of.back()].kind != k) of.pop_back();
-      if (of.empty() || of.back() == spared) continue;
-      any = true;
-      const Id n = of.back();
-      put(n, tried(n, most_), true);
-    }
-    forget();
-    return any;
-  }
   // Can all hosts, but one, hold so many parts with so many victims more?
   bool reaches(Index victims, Id without, Index parts) {
     poll();
     const auto m = at(static_cast<Id>(victims));
     for (;;) {
-      const Id kind = without == kNoId ? kNoId : host_[without].kind;
-      if (best_without(kind, true)[m] < parts) return false;
-      if (best_without(kind, false)[m] >= parts) return true;
-      if (!refine(kind, without, victims) || spent_) return !spent_;
+      const Id kind = without == kNoId ? kNoId : kinds_.of(without);
+      if (kinds_.best_without(kind, true)[m] < parts) return false;
+      if (kinds_.best_without(kind, false)[m] >= parts) return true;
+      const Column<Id> guessed = kinds_.guessed(kind, without, victims);
+      for (const Id n : guessed) kinds_.put(n, tried(n, most_), true);
+      if (guessed.empty()) return true;
+      if (spent_) return false;
     }
   }
 
-  // By kind, the most parts with so many victims, at least one of them on such a host.
-  void look_through(Index victims) {
-    const Column<Index>& all = best_without(kNoId, true);
-    through_.assign(kinds_.size(), 0);
-    for (Size k = 0; k < kinds_.size(); ++k)
-      for (Index v = 1; v <= victims; ++v)
-        through_[k] = std::max<Index>(through_[k], kinds_[k].parts[at(static_cast<Id>(v))] +
-                                                       all[at(static_cast<Id>(victims - v))]);
-  }
   // Whether a smallest set may go through it, by what it and those beside it have.
   bool may_go(Id i, Id n, Index left) {
     beside_.assign(run.width_, 0);
@@ -344,7 +231,7 @@ struct Run::OverHosts {
     };
     add(i);
     for (const Id taken : own_[n]) add(taken);
-    const Column<Index>& others = best_without(kNoId, true);
+    const Column<Index>& others = kinds_.best_without(kNoId, true);
     for (Index m = 0; m <= left; ++m)
       if (at_most(n, beside_.data(), largest(n, m)) + others[at(static_cast<Id>(left - m))] >=
           unit.count)
@@ -354,15 +241,15 @@ struct Run::OverHosts {
 
   Column<Id> first(Index size) {
     Column<Id> found;
-    through_.clear();
     for (Size k = 0; k < order_->size() && found.rows() < size && !spent_; ++k) {
       const Id i = (*order_)[k], n = node_of(i);
-      if (n == kNoId || host_[n].kind == kNoId ||
+      if (n == kNoId || kinds_.of(n) == kNoId ||
           run.providers_[at(i)].priority >= question.entry->priority)
         continue;
       const Index left = size - found.rows() - 1;
-      if (through_.size() < kinds_.size()) look_through(left + 1);
-      if (through_[host_[n].kind] < unit.count || !may_go(i, n, left) || !candidate(i)) continue;
+      if (kinds_.through(kinds_.of(n), left + 1) < unit.count || !may_go(i, n, left) ||
+          !candidate(i))
+        continue;
       own_[n].push_back(i);
       const Profile parts = tried(n, left);
       bool able = false;
@@ -373,9 +260,7 @@ struct Run::OverHosts {
         continue;
       }
       found.push_back(i);
-      put(n, parts, true);
-      forget();
-      through_.clear();
+      kinds_.put(n, parts, true);
     }
     return found;
   }
@@ -389,14 +274,10 @@ struct Run::OverHosts {
   Index most_ = 0;
   bool spent_ = false;
   Column<Index> now_;       // by node: parts that fit now; -1: it may not run there
-  Column<Host> host_;       // by node
   Column<Column<Id>> own_;  // by node: those taken for certain
-  std::vector<Kind> kinds_;
-  std::unordered_map<std::string, Size> number_;
-  std::vector<Column<Index>> best_[2];  // by the kind that is left out, after none
+  HostKinds kinds_;
   Column<Id> open_;
   Column<Amount> behind_, sorted_, beside_;
-  Column<Index> through_;
 };
 
 // Where each candidate is on one host, and nothing that the cluster shares is in the way.
