@@ -63,13 +63,13 @@ def test_of_the_smallest_sets_the_first_in_order() -> None:
     assert [d.operation for d in eh.plan(snapshot, fewest()).decisions.victims] == ["10", "13"]
 
 
-@pytest.mark.parametrize("parts", [63, 64, 65, 130])
+@pytest.mark.parametrize("parts", [63, 64, 65, 150])
 def test_jobs_of_many_parts(parts: int) -> None:
     """A job of more than 64 parts is weighed in another way, with the same answer."""
     names = [f"{n + 100}" for n in range(200)]
     snapshot = cluster(
-        {"h0": 140, "h1": 60},
-        [running(name, "h1" if n % 10 < 3 else "h0", 1) for n, name in enumerate(names)],
+        {"h0": 180, "h1": 20},
+        [running(name, "h1" if n % 10 == 3 else "h0", 1) for n, name in enumerate(names)],
         {"resources": {"slots": 1}, "count": parts, "duration": 100},
     )
     assert [d.operation for d in eh.plan(snapshot, fewest()).decisions.victims] == names[:parts]
@@ -97,6 +97,16 @@ def test_free_room_on_many_hosts_is_used_first() -> None:
         {"resources": {"slots": 2}, "count": 12, "duration": 100},
     )
     assert [d.operation for d in eh.plan(snapshot, fewest()).decisions.victims] == ["20"]
+
+
+def test_free_room_of_a_host_counts_once() -> None:
+    """The first host holds a part as it is, and one more without its job: two, not three."""
+    snapshot = cluster(
+        {"h0": 4, "h1": 4},
+        [running("10", "h0", 2), running("11", "h1", 4)],
+        {"resources": {"slots": 2}, "count": 3, "duration": 100},
+    )
+    assert [d.operation for d in eh.plan(snapshot, fewest()).decisions.victims] == ["11"]
 
 
 def test_a_job_on_several_hosts_leaves_all_of_them() -> None:
