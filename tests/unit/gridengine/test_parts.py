@@ -1,4 +1,4 @@
-"""Jobs of several parts: when they all find hosts, and which jobs leave for them."""
+"""When all parts of a job find hosts, and which jobs leave for them."""
 
 from __future__ import annotations
 
@@ -75,6 +75,13 @@ def test_jobs_of_many_parts(parts: int) -> None:
     assert [d.operation for d in eh.plan(snapshot, fewest()).decisions.victims] == names[:parts]
 
 
+@pytest.mark.parametrize(("slots", "leave"), [(3, ["13"]), (4, ["10", "13"]), (5, ["11", "13"])])
+def test_one_part_is_freed_by_the_first_pair_that_is_enough(slots: int, leave: list[str]) -> None:
+    jobs = [running(name, "h0", has) for name, has in (("10", 1), ("11", 2), ("12", 2), ("13", 3))]
+    snapshot = cluster({"h0": 8}, jobs, {"resources": {"slots": slots}, "duration": 100})
+    assert [d.operation for d in eh.plan(snapshot, fewest()).decisions.victims] == leave
+
+
 @pytest.mark.parametrize(("most", "leave"), [(1, 0), (2, 2), (3, 2)])
 def test_the_cap_of_preemptees_counts_those_of_all_hosts(most: int, leave: int) -> None:
     snapshot = cluster(
@@ -100,11 +107,11 @@ def test_free_room_on_many_hosts_is_used_first() -> None:
 
 
 def test_free_room_of_a_host_counts_once() -> None:
-    """The first host holds a part as it is, and one more without its job: two, not three."""
+    """Two hosts hold a part each as they are, and one more without their jobs: three, not four."""
     snapshot = cluster(
-        {"h0": 4, "h1": 4},
-        [running("10", "h0", 2), running("11", "h1", 4)],
-        {"resources": {"slots": 2}, "count": 3, "duration": 100},
+        {"h0": 4, "h1": 4, "h2": 4},
+        [running("10", "h0", 2), running("11", "h1", 4), running("12", "h2", 2)],
+        {"resources": {"slots": 2}, "count": 4, "duration": 100},
     )
     assert [d.operation for d in eh.plan(snapshot, fewest()).decisions.victims] == ["11"]
 
