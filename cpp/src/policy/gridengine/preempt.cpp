@@ -90,9 +90,13 @@ Column<Provider*> Run::in_turn(const Entry& entry, const Column<Provider*>& cand
   return victims;
 }
 
-void Run::stays_free(Id node, Time until, Amount* free) const {
+void Run::stays_free_there(Id node, Time until, Amount* free) const {
   for (Size r = 0; r < width_; ++r) free[r] = rooms_.at(node, r);
   calendar_.least(node, state_.now(), until, free);
+}
+
+void Run::stays_free(Id node, Time until, Amount* free) const {
+  stays_free_there(node, until, free);
   calendar_.least(calendar_.shared(), state_.now(), until, free);
 }
 
@@ -135,7 +139,7 @@ SpreadNeed Run::spread(const Unit& unit, Time duration, const Column<Provider*>&
   for (const Id n : nodes_) {
     if (!allowed(unit, n)) continue;
     levels.clear();
-    stays_free(n, until, free.data());
+    stays_free_there(n, until, free.data());
     for (Index k = 1; k <= copies[n]; ++k) {
       for (Size r = 0; r < width_; ++r)
         lacks[r] =

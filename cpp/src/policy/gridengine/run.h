@@ -238,6 +238,8 @@ class Run {
   // R: what is there now and stays, of a node and of what the cluster shares: what a job that is to
   // start now lacks beyond it, those that leave for it must free.
   void stays_free(Id node, Time until, Amount* free) const;
+  // Likewise; of what the cluster shares only what is there now. O(steps of the node x R).
+  void stays_free_there(Id node, Time until, Amount* free) const;
   // By node how often a unit fits there from now on, were all candidates gone.
   Column<Index> copies_without(const Unit& unit, Time duration,
                                const Column<Provider*>& candidates);

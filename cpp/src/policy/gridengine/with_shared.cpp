@@ -79,7 +79,7 @@ std::optional<Column<Provider*>> Run::with_shared(const Entry& entry,
   for (const Id n : nodes_) {
     const Id first = hosts.first[n], end = hosts.first[at(n) + 1];
     if (!allowed(unit, n) || (!copies.empty() && copies[n] == 0)) continue;
-    stays_free(n, until, lacks.data());
+    stays_free_there(n, until, lacks.data());
     for (Size r = 0; r < width_; ++r)
       lacks[r] = wide(r) || unit.need[r] <= 0 ? 0 : std::max<Amount>(unit.need[r] - lacks[r], 0);
     const std::optional<Size> least_here = at_least(lacks.data(), hosts.most.row(n, width_));
