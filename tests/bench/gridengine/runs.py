@@ -1,9 +1,9 @@
 """A scheduling run of a full cluster, and what doubling each of its sizes costs.
 
 ``python -m tests.bench.gridengine.runs`` prints a line a cluster: the run in the core, the whole plan, and
-for a doubled size the ratio. The bars are the same for all kinds of waiting jobs; what is above one is marked.
-Running jobs are on one host each: where some are on several, jobs of several parts are weighed in a slower way
-that is not measured here.
+for a doubled size the ratio. The bars are the same for all kinds of waiting jobs; what is above one is
+marked. Running jobs are on one host each: where some are on several, jobs of several parts are weighed in a
+slower way that is not measured here.
 """
 
 from __future__ import annotations
@@ -172,7 +172,10 @@ def main() -> None:
             one, _, _ = run(replace(base, **{field.name: 2 * getattr(base, field.name)}), kind)
             growth = one / first
             over = " ABOVE" if growth > DOUBLING_BAR else ""
-            print(f"  twice the {field.name:12} {one:8.1f} ms   {growth:5.2f} times (bar {DOUBLING_BAR:g}{over})")
+            print(
+                f"  twice the {field.name:12} {one:8.1f} ms   {growth:5.2f} times"
+                f" (bar {DOUBLING_BAR:g}{over})"
+            )
 
 
 if __name__ == "__main__":

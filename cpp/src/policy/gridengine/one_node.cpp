@@ -7,7 +7,7 @@
 
 namespace evenhand::gridengine {
 
-Hosts Run::by_host(std::span<const Id> order) const {
+Hosts Run::by_host(std::span<const Id> order, bool largest) const {
   Hosts out;
   const Size nodes = at(rooms_.nodes());
   out.first.assign(nodes + 1, 0);
@@ -39,8 +39,8 @@ Hosts Run::by_host(std::span<const Id> order) const {
     for (Size r = 0; r < width_; ++r)
       out.most.row(n, width_)[r] = std::max(out.most.row(n, width_)[r], sum[r]);
   });
-  out.largest.resize(out.provider.size() * width_);
-  for (Size n = 0; n < nodes; ++n)
+  if (largest) out.largest.resize(out.provider.size() * width_);
+  for (Size n = 0; largest && n < nodes; ++n)
     for (Size r = 0; r < width_; ++r) {
       of_one.clear();
       for (Id i = out.first[n]; i < out.first[n + 1]; ++i) of_one.push_back(has.row(i, width_)[r]);

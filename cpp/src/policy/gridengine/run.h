@@ -247,7 +247,8 @@ class Run {
   void take(Entry& entry, std::span<Provider* const> victims, Reason reason);
 
   // one_node.cpp
-  Hosts by_host(std::span<const Id> order) const;
+  // `largest`: whether that is wanted, too.
+  Hosts by_host(std::span<const Id> order, bool largest = true) const;
   Column<Provider*> on_one_node(const Question& question, const Hosts& hosts);
   // over_hosts.cpp
   struct OverHosts;

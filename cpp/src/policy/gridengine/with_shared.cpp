@@ -70,7 +70,7 @@ std::optional<Column<Provider*>> Run::with_shared(const Entry& entry,
   const std::optional<Size> least_sharers = at_least(shared.data(), most.data());
   if (!least_sharers || *least_sharers > sharers.size()) return Column<Provider*>();
 
-  const Hosts hosts = by_host(order);
+  const Hosts hosts = by_host(order, false);
   Column<Id> place(providers_.size(), kNoId);  // among the candidates
   for (Id i = 0; i < order.rows(); ++i) place[order[i]] = i;
   Column<Id> best, set, here;
