@@ -193,7 +193,7 @@ class Builder:
             row: dict[str, Any] = {"kind": _kind(name, one), "quantum": 1}
             if one is not None and one.kind == "DOUBLE":
                 row["quantum"] = 0.001
-            row["available_after_preemption"] = self.aapre if one is None or one.aapre is None else one.aapre
+            row["available_after_preemption"] = self._available(one)
             if shared is not None:
                 row |= {"scope": "cluster", "capacity": shared}
             found[name] = row
