@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["GridEngine"]
 
 _HOSTS_LAST = 300.0  # seconds for which capacities of hosts are not asked for again
+_UNKNOWN = {"P": "preempt", "N": "enhanced_suspend"}
 _NAMED = 5  # jobs of a notice
 
 # Times without a zone are of the zone in which the command runs.
@@ -214,7 +215,8 @@ class GridEngine:
         Raises
         ------
         AdapterError
-            If a command fails or its answer cannot be read.
+            If a command fails or its answer cannot be read, or `preemption_action` is P or N, which open
+            Grid Engine does not have.
         InputError
             If the changes do not fit.
 
@@ -243,6 +245,10 @@ class GridEngine:
             given["queues"] = {**live["queues"], **own}
         rules = {"preemption_action": "R", **live, **given}
         policy = Policy(preset, **rules)
+        chosen = [policy.settings, *policy.settings.queues.values()]
+        for letter in (one.preemption_action for one in chosen):
+            if letter in _UNKNOWN:
+                raise _unknown(letter)
         self._notices["policy"] = _lacking(policy)
         return policy
 
@@ -357,12 +363,9 @@ class GridEngine:
         AdapterError
             If open Grid Engine has none: P and N (``preempt``, ``enhanced_suspend``).
         """
-        if mode in ("preempt", "enhanced_suspend"):
-            letter = "P" if mode == "preempt" else "N"
-            raise AdapterError(
-                f"the plan has action {letter} ({mode}), which this Grid Engine does not have: no job was"
-                " touched; preemption_action can be T, R, C or S"
-            )
+        for letter, unknown in _UNKNOWN.items():
+            if mode == unknown:
+                raise _unknown(letter)
         return {"terminate": "cancel", "suspend": "suspend"}.get(mode or "", "requeue_hold")
 
     def commands(self, action: str, name: str, reason: str) -> list[tuple[str, ...]]:
@@ -433,6 +436,11 @@ class GridEngine:
             program = next(word for word in arguments if word.startswith("q"))
             raise AdapterError(f"{program}: {said_of(result)}")
         return result.out
+
+
+def _unknown(letter: str) -> AdapterError:
+    said = f"open Grid Engine does not have action {letter} ({_UNKNOWN[letter]})"
+    return AdapterError(f"{said}: no job was touched; preemption_action can be T, R, C or S")
 
 
 def _some(names: list[str]) -> str:
