@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from decimal import Decimal
+from fractions import Fraction
 from typing import Final
 
 from evenhand.building.problems import shorten
@@ -79,8 +81,8 @@ def memory(text: str) -> int | None:
     match = _MEMORY.fullmatch(text)
     if match is None:
         raise ValueError("must be an amount of memory such as 512M, 4G or INFINITY")
-    number = Decimal(int(match[1], 16)) if match[1][:2] in ("0x", "0X") else Decimal(match[1])
-    return _bounded(-int(-(number * _FACTORS[match[2]]) // 1))
+    number = Fraction(int(match[1], 16)) if match[1][:2] in ("0x", "0X") else Fraction(match[1].rstrip("."))
+    return _bounded(math.ceil(number * _FACTORS[match[2]]))
 
 
 def seconds(text: str) -> float | None:
