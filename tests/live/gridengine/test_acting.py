@@ -160,9 +160,7 @@ def test_p_and_n_are_refused_before_anything_is_touched(letter: str, cell: Cell,
 @pytest.mark.parametrize("owner", [None, USER], ids=["others_jobs", "own_jobs"])
 def test_a_user_without_rights(owner: str | None, cell: Cell, tmp_path: Path) -> None:
     """The first command is refused, so nothing is half done; the text says who may do it."""
-    low = []
-    for _ in range(4):
-        low.append(cell.submit("-r", "y", user=owner))
+    low = [cell.submit("-r", "y", user=owner) for _ in range(4)]
     cell.wait(low, "r")
     time.sleep(2.1)
     urgent(cell)

@@ -74,8 +74,9 @@ def test_twenty_kills(cell: Cell, tmp_path: Path, capsys: pytest.CaptureFixture[
     went = [name for name in victims if "R" in tasks[name].state]
     with capsys.disabled():
         print(
-            f"\nseed {seed}: {kills} kills in {took:.0f} s, {len(high)} urgent jobs, {sum(ends.values())} steps"
-            f" {dict(ends)}, {len(intents)} evictions asked for, {len(went)} of {len(victims)} victims went"
+            f"\nseed {seed}: {kills} kills in {took:.0f} s, {len(high)} urgent jobs,"
+            f" {sum(ends.values())} steps {dict(ends)}, {len(intents)} evictions asked for,"
+            f" {len(went)} of {len(victims)} victims went"
             f" back to the queue, refused {dict(book.refusals)}, {len(lines)} lines,"
             f" {len(errors.read_text().splitlines()) if errors.exists() else 0} rounds without an answer"
         )

@@ -1,8 +1,9 @@
-"""Texts of Grid Engine's commands, drawn: what is written is read back, and whatever comes is one error at most."""
+"""Texts of Grid Engine's commands, drawn: read back as they were written, and one error at most."""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.adapters import gridengine
+from evenhand.errors import Problem
 from evenhand.systems.gridengine.text.config import read_complexes, read_queues, read_scheduler
 from evenhand.systems.gridengine.text.jobs import read_details, read_tasks
 from evenhand.systems.gridengine.text.machines import read_machines
@@ -30,6 +32,15 @@ READERS: dict[str, Any] = {
 @functools.cache
 def recorded(name: str) -> str:
     return (RECORDED / name).read_text()
+
+
+def problems_of(name: str, text: str) -> Sequence[Problem]:
+    """Return what is wrong with a text; whatever else is raised fails the test."""
+    try:
+        READERS[name](text)
+    except eh.InputError as error:
+        return error.problems
+    return ()
 
 
 @given(st.integers(0, 2**40), st.sampled_from("kKmMgGtT"))
@@ -54,19 +65,15 @@ def test_a_spoilt_text_is_read_or_one_error(name: str, data: st.DataObject) -> N
     begin = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(begin, min(begin + 200, len(text))))
     spoilt = text[:begin] + data.draw(st.text(max_size=20)) + text[end:]
-    try:
-        READERS[name](spoilt)
-    except eh.InputError as error:
-        assert error.problems
-        assert all(problem.message.isprintable() for problem in error.problems)
+    problems = problems_of(name, spoilt)
+    assert all(problem.message.isprintable() for problem in problems)
 
 
 @given(st.sampled_from(sorted(READERS)), st.text(max_size=200))
 def test_any_text_is_read_or_one_error(name: str, text: str) -> None:
-    try:
-        READERS[name](text)
-    except eh.InputError as error:
-        assert error.problems
+    problems = problems_of(name, text)
+    if name.endswith(".xml"):
+        assert len(problems) == 1, "none of these is XML of Grid Engine"
 
 
 STATES = {"r": "running", "s": "suspended", "dr": "preempting", "qw": "waits", "hqw": "held"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -194,10 +195,8 @@ def test_killed_at_any_command(kind: Any, number: int, stuck: bool, ckpt: int, t
         raise Killed
 
     faults = Faults(engine, {number: Fault(kind)}, die)
-    try:
+    with contextlib.suppress(Killed):
         act(tmp_path, adapter_of(faults, clock), clock, "C" if ckpt else "R")
-    except Killed:
-        pass
     for _ in range(6):  # drivers that only bring to an end
         clock.now += 30.0
         with driver(tmp_path, adapter_of(engine, clock), clock):

@@ -245,9 +245,9 @@ class GridEngine:
             given["queues"] = {**live["queues"], **own}
         rules = {"preemption_action": "R", **live, **given}
         policy = Policy(preset, **rules)
-        chosen = [policy.settings, *policy.settings.queues.values()]
-        for letter in (one.preemption_action for one in chosen):
-            if letter in _UNKNOWN:
+        chosen = {queue.preemption_action for queue in policy.settings.queues.values()}
+        for letter in _UNKNOWN:
+            if letter in chosen | {policy.settings.preemption_action}:
                 raise _unknown(letter)
         self._notices["policy"] = _lacking(policy)
         return policy

@@ -134,7 +134,7 @@ class Builder:
                 "state": state,
                 "checkpointable": detail is not None and bool(detail.checkpoint) and detail.migrates,
                 "rerunnable": self._rerunnable(detail, queue),
-                "preemptible": not set("tE") & set(one.state) and started + _YOUNG <= self.now,
+                "preemptible": "t" not in one.state and started + _YOUNG <= self.now,
                 "settings": {"queue": queue},
             }
             duration = duration_of(one.requests)
