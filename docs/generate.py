@@ -253,6 +253,7 @@ MODULES = (
     "adapters.protocol",
     "adapters.recording",
     "adapters.slurm",
+    "adapters.gridengine",
     "adapters.yunikorn",
     "history",
     "history.backendai",

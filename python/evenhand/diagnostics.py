@@ -83,6 +83,9 @@ CODES: Mapping[str, str] = {
         "The configuration differs from the queues that YuniKorn has; what is configured counts."
     ),
     "yunikorn_not_read": "The configuration has parts that play no part in a plan, or none in YuniKorn.",
+    "gridengine_left_out": "Grid Engine has jobs that are not in the snapshot.",
+    "gridengine_assumed": "Grid Engine's texts lack something that its rules need; this is assumed.",
+    "gridengine_not_read": "Grid Engine's configuration has parts that play no part in a plan.",
     "fields_not_read": "Rows have values that play no part in the plan.",
     "settings_not_read": "The policy has settings other than the defaults that play no part in the plan.",
 }

@@ -27,7 +27,16 @@ PYTHON = {
     "sim": ("simulate",),
     "sweep": ("sweep", "tune"),
     "front": (
-        *("versions", "display", "plot", "adapters", "systems/adapter", "adapters/slurm", "act"),
+        *(
+            "versions",
+            "display",
+            "plot",
+            "adapters",
+            "systems/adapter",
+            "adapters/slurm",
+            "adapters/gridengine",
+            "act",
+        ),
         *("traces", "synthetic", "testing", "__init__", "cli", "__main__"),
     ),
 }

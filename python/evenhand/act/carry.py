@@ -174,6 +174,10 @@ class Carrier:
         """Return what a job is owed at this moment: an action, ``"wait"``, or None."""
         if standing.state in ("leaving", "unknown"):
             return "wait"
+        if standing.marked and owed.what == "look:requeue_hold":
+            # It may yet leave: one that writes a checkpoint stands suspended meanwhile.
+            leaves = standing.state == "suspended" and self.timing.now() < owed.since + self.timing.forget
+            return "wait" if leaves else "release"
         if owed.what in ("resume", "look:suspend"):
             if standing.state == "suspended":
                 return "resume"

@@ -160,7 +160,10 @@ def _check(name: str, standing: object) -> None:
         "state": standing.state in get_args(State),
         "turn": isinstance(turn, int) and not isinstance(turn, bool) and 0 <= turn < 2**63,
         **{field: isinstance(getattr(standing, field), str) for field in ("owner", "detail")},
-        **{field: isinstance(getattr(standing, field), bool) for field in ("started", "requeueable", "held")},
+        **{
+            field: isinstance(getattr(standing, field), bool)
+            for field in ("started", "requeueable", "held", "marked")
+        },
     }
     for field, fit in fits.items():
         if not fit:

@@ -50,6 +50,9 @@ class Standing:
     held : bool
         Whether a person held it by name, while it runs (once back in the queue it is to stay there) or waits:
         not by sending it back to the queue held.
+    marked : bool
+        Whether the hold with which an eviction begins is on it although it has not left: the eviction was cut
+        off. Only of systems whose eviction is a hold and another command.
     detail : str
         The cluster's own words; untrusted.
     """
@@ -62,6 +65,7 @@ class Standing:
     requeueable: bool = True
     held: bool = False
     detail: str = ""
+    marked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +133,10 @@ class Adapter(Protocol):
         ...
 
     def action(self, mode: str | None) -> str:
-        """Return the action, of `EVICTIONS`, for a decision's mode (`evenhand.reasons.MODES`)."""
+        """Return the action, of `EVICTIONS`, for a decision's mode (`evenhand.reasons.MODES`).
+
+        Raises `AdapterError` where the cluster has none: then nothing of the plan is carried out.
+        """
         ...
 
     def commands(self, action: str, name: str, reason: str) -> list[tuple[str, ...]]:

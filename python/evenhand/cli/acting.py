@@ -41,6 +41,8 @@ def watch(args: argparse.Namespace) -> int:
         options = {}
         if args.adapter == "slurm":
             options = {"evict": args.evict, "timeout": args.timeout, "pools": args.pools}
+        elif args.adapter == "gridengine":
+            options = {"timeout": args.timeout}
         adapter = adapters.load(args.adapter, **options)
         policy = (
             functools.partial(adapter.policy, preset, **settings)

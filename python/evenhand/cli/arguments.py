@@ -264,7 +264,7 @@ def _watch_command(commands: argparse._SubParsersAction[Parser]) -> None:
     watch.add_argument(
         "--config",
         metavar="FILE.toml",
-        help="settings of the policy; for slurm, only those to change",
+        help="settings of the policy; where it is the cluster's own, only those to change",
     )
     watch.add_argument(
         "--pools",

@@ -141,11 +141,17 @@ def unknown_jobs_are_gone(adapter: Adapter) -> None:
 
 
 def modes_have_actions(adapter: Adapter) -> None:
-    """Every mode in which a victim may leave has an action."""
+    """Every mode in which a victim may leave has an action, or is refused in words."""
+    from evenhand.adapters.protocol import EVICTIONS, AdapterError
     from evenhand.reasons import MODES
 
-    for mode in (None, *MODES):
-        adapter.action(mode)  # guarded: another word than an eviction's is an error
+    adapter.action(None)
+    for mode in MODES:
+        try:
+            adapter.action(mode)
+        except AdapterError as error:  # guarded: another word than an eviction's is an error, too
+            words = f"must be of {', '.join(EVICTIONS)}"
+            must(words not in str(error), str(error))
 
 
 def commands_change_nothing(adapter: Adapter) -> None:

@@ -254,7 +254,7 @@ def test_adapters_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     entries = [EntryPoint(name, value, adapters.GROUP) for name, value in values.items()]
     monkeypatch.setattr(adapters, "entry_points", lambda group: entries)
     assert adapters.load("mine").name == "slurm"
-    assert set(adapters.available()) == {"slurm", *values}
+    assert set(adapters.available()) == {"slurm", "gridengine", *values}
     with pytest.raises(AdapterError, match="cannot be loaded"):
         adapters.load("broken")
     with pytest.raises(AdapterError, match="protocol"):

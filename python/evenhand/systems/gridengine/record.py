@@ -40,4 +40,5 @@ GRIDENGINE: Final = System(
         f"{_SETTINGS}GridEngineOperation",
         f"{_SETTINGS}GridEngineAllocation",
     ),
+    adapter_at="evenhand.systems.gridengine.adapter.live:GridEngine",
 )

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from evenhand.building.problems import nearest
 from evenhand.config.rows import raise_found
-from evenhand.diagnostics import CODES, Diagnostic
+from evenhand.systems.notes import Notes
 from evenhand.systems.yunikorn.properties import strange
 from evenhand.systems.yunikorn.text.answers import Answers, Row
 from evenhand.systems.yunikorn.text.config import ROOT, Partition, Queue
 from evenhand.systems.yunikorn.text.quantities import VCORE, zero
 
-__all__ = ["Builder", "Notes"]
+__all__ = ["Builder"]
 
 #: Tags that Kubernetes' part of YuniKorn puts on what it asks for.
 _NODE_TAG = "yunikorn.apache.org/requiredNode"
@@ -34,24 +34,6 @@ class Pool:
     most: Mapping[str, int]
     properties: Mapping[str, str]
     managed: bool = True
-
-
-@dataclass
-class Notes:
-    """Diagnostics in the making: names by code and sentence."""
-
-    found: dict[tuple[str, str], list[str]] = field(default_factory=dict)
-
-    def add(self, code: str, said: str, *names: str) -> None:
-        """Add names to what is said."""
-        self.found.setdefault((code, said), []).extend(names)
-
-    def diagnostics(self) -> Iterator[Diagnostic]:
-        """Yield a diagnostic for each thing said."""
-        for (code, said), names in self.found.items():
-            some = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-            message = f"{CODES[code]} {said}{f': {some}' if names else ''}."
-            yield Diagnostic(code, tuple(names), message, {"count": len(names)} if names else {})
 
 
 class Builder:

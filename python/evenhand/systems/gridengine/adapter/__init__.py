@@ -1,0 +1,1 @@
+"""A live Grid Engine: snapshots and actions by its commands."""

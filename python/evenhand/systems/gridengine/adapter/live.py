@@ -1,0 +1,461 @@
+"""Grid Engine: snapshots from its commands, actions as its commands."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from evenhand.adapters.commands import Result, Runner, Subprocesses
+from evenhand.adapters.protocol import AdapterError, Answer, Standing
+from evenhand.errors import InputError
+from evenhand.systems.gridengine.adapter.acting import answer_of, checked, commands_of, said_of
+from evenhand.systems.gridengine.adapter.standing import standing_of
+
+if TYPE_CHECKING:
+    from evenhand.model import Snapshot
+    from evenhand.systems.gridengine.policy import GridEngine as GridEnginePolicy
+    from evenhand.systems.gridengine.text.jobs import Details, Task
+    from evenhand.systems.gridengine.text.reading import Reading
+
+__all__ = ["GridEngine"]
+
+_HOSTS_LAST = 300.0  # seconds for which capacities of hosts are not asked for again
+_UNKNOWN = {"P": "preempt", "N": "enhanced_suspend"}
+_NAMED = 5  # jobs of a notice
+
+# Times without a zone are of the zone in which the command runs.
+_TASKS = ("env", "TZ=UTC0", "qstat", "-xml", "-u", "*", "-r", "-g", "t")
+_SYSTEM_HOLD = (*_TASKS, "-s", "hs")
+_DETAILS = ("qstat", "-xml", "-j", "*")
+_MACHINES = ("qhost", "-xml", "-F", "-q")
+
+
+class GridEngine:
+    """A Grid Engine cluster, through the commands of this machine.
+
+    ``qstat``, ``qhost`` and ``qconf`` say what is; ``qmod``, ``qdel``, ``qhold`` and ``qrls`` act.
+
+    Parameters
+    ----------
+    force : bool
+        Whether jobs that are not rerunnable go back to the queue all the same where a plan says so: a
+        manager's ``qmod -f -rj``.
+    suspended_slots_are_free : bool
+        Whether slots of a job that ``qmod -sj`` suspended are free for others. By default only where the
+        complexes say so (``aapre``, the ninth column): open Grid Engine counts them as taken, so a driver
+        refuses to suspend a job for another one.
+    timeout : float
+        Seconds that a command may take.
+    runner : Runner, optional
+        What runs commands; by default processes.
+    clock : callable
+        What time it is, in seconds since 1970.
+
+    Attributes
+    ----------
+    seconds : dict of str to float
+        How long each of Grid Engine's commands took when the cluster was last read.
+    left_out : dict of str to list of str
+        Jobs that waited when the cluster was last read and are not in the snapshot: what they ask for that
+        cannot be judged, with their names.
+
+    Notes
+    -----
+    Victims of other users need the rights of a manager, from an administrative host. Nothing is interpreted
+    by a shell, and nothing that users wrote becomes part of a command: jobs are named by number.
+    """
+
+    name = "gridengine"
+    whole = True
+
+    def __init__(
+        self,
+        *,
+        force: bool = False,
+        suspended_slots_are_free: bool = False,
+        timeout: float = 30.0,
+        runner: Runner | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.force, self.suspended_slots_are_free = force, suspended_slots_are_free
+        self.timeout, self.clock = timeout, clock
+        self.run: Runner = runner or Subprocesses()
+        self.seconds: dict[str, float] = {}
+        self.left_out: dict[str, list[str]] = {}
+        self._identity: str | None = None
+        self._notices: dict[str, list[str]] = {}
+        self._hosts: tuple[float, tuple[str, ...], str] | None = None
+        self._rerun: dict[str, bool] | None = None  # of queues
+
+    @property
+    def identity(self) -> str:
+        """The cluster's qmaster and cell; `AdapterError` if it does not answer."""
+        if self._identity is None:
+            import os
+
+            master = self._ask("qconf", "-sss").strip()
+            cell = os.environ.get("SGE_CELL") or "default"
+            port = os.environ.get("SGE_QMASTER_PORT") or "sge_qmaster"
+            self._identity = f"gridengine {master}:{port} cell {cell}"
+        return self._identity
+
+    @identity.setter
+    def identity(self, identity: str) -> None:
+        self._identity = identity
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a person should know of how the cluster was last read."""
+        return tuple(notice for found in self._notices.values() for notice in found)
+
+    # What is
+
+    def snapshot(self, leaving: Mapping[str, str] | None = None) -> Snapshot:
+        """Read the cluster.
+
+        Parameters
+        ----------
+        leaving : mapping of str to str, optional
+            Jobs that were asked to leave, with the job that they leave for.
+
+        Returns
+        -------
+        Snapshot
+            As `evenhand.adapters.gridengine.read` makes it.
+
+        Raises
+        ------
+        AdapterError
+            If a command fails or its answer is incomplete.
+
+        Notes
+        -----
+        `seconds` says afterwards how long Grid Engine's own commands took.
+        """
+        self.seconds = {}
+        reading = self._read(leaving or {})
+        self.left_out = {why: list(names) for why, names in reading.left_out.items()}
+        self._notices["jobs"] = [
+            f"{_some(self.left_out[why])} asking for {why} wait and are left out: which jobs would give way"
+            " to them cannot be judged"
+            for why in sorted(self.left_out)
+        ]
+        self._notices["texts"] = [
+            one.message for one in reading.diagnostics if one.code == "gridengine_not_read"
+        ]
+        quotas = self._result("qconf", "-srqsl")
+        self._notices["quotas"] = (
+            ["the cluster has resource quotas, which no plan reads: qconf -srqsl"]
+            if quotas.status == 0 and quotas.out.strip()
+            else []
+        )
+        return reading.snapshot
+
+    def _read(self, leaving: Mapping[str, str]) -> Reading:
+        from evenhand.systems.gridengine.text.reading import read
+
+        now = self.clock()
+        texts = {
+            "complexes": self._ask("qconf", "-sc"),
+            "queues": self._ask("qconf", "-sq", "*"),
+            "jobs": self._ask(*_TASKS),
+            "details": self._ask(*_DETAILS),
+            "machines": self._ask(*_MACHINES),
+            "parallel": self._each("-spl", "-sp"),
+        }
+        try:
+            reading = read(
+                **texts,
+                hosts=self._capacities(),
+                now=now,
+                aapre={"slots": self.suspended_slots_are_free},
+                utc=True,
+                leaving=leaving,
+            )
+        except InputError as error:
+            raise AdapterError(f"what Grid Engine says cannot be read: {error.problems[0]}") from error
+        self._rerun = {name: queue["rerun"] for name, queue in reading.settings["queues"].items()}
+        return reading
+
+    def _capacities(self) -> str:
+        """Return ``qconf -se`` of all hosts; asked for anew when hosts come or go, and now and then."""
+        names = tuple(self._ask("qconf", "-sel").split())
+        known = self._hosts
+        if known is None or known[1] != names or not 0 <= self.clock() - known[0] < _HOSTS_LAST:
+            text = "\n".join(self._ask("qconf", "-se", name) for name in ("global", *names))
+            self._hosts = known = (self.clock(), names, text)
+        return known[2]
+
+    def _each(self, listing: str, showing: str) -> str:
+        """Return the configuration of each object that a listing names; nothing where there is none."""
+        result = self._result("qconf", listing)
+        if result.status != 0:
+            if result.status is None or "defined" not in result.err + result.out:
+                raise AdapterError(f"qconf {listing}: {said_of(result)}")
+            return ""
+        return "\n".join(self._ask("qconf", showing, name) for name in result.out.split())
+
+    def policy(self, preset: str = "documented", **changes: Any) -> GridEnginePolicy:
+        """Return the rules of this cluster as it has them now.
+
+        Parameters
+        ----------
+        preset : str
+            As for `evenhand.policies.GridEngine`.
+        **changes
+            Settings that are to differ. Open Grid Engine has none of those of preemption: which jobs are
+            preempted, and how many at a time, these must say (`automatic_preemption`, `max_preemptees`).
+
+        Returns
+        -------
+        evenhand.policies.GridEngine
+            By ``qconf -ssconf`` and ``qconf -sq``. The action where nobody names one is R, not the advisor's.
+
+        Raises
+        ------
+        AdapterError
+            If a command fails or its answer cannot be read, or `preemption_action` is P or N, which open
+            Grid Engine does not have.
+        InputError
+            If the changes do not fit.
+
+        Examples
+        --------
+        >>> from evenhand import adapters
+        >>> engine = adapters.load("gridengine")  # doctest: +SKIP
+        >>> policy = engine.policy(automatic_preemption=True, max_preemptees=10)  # doctest: +SKIP
+        """
+        from evenhand.systems.gridengine.policy import GridEngine as Policy
+        from evenhand.systems.gridengine.text.config import read_queues, read_scheduler
+        from evenhand.systems.gridengine.text.reading import queue_settings
+
+        scheduler, queues = self._ask("qconf", "-ssconf"), self._ask("qconf", "-sq", "*")
+        try:
+            live = read_scheduler(scheduler)
+            live["queues"] = queue_settings(read_queues(queues))
+        except InputError as error:
+            raise AdapterError(f"what Grid Engine says cannot be read: {error.problems[0]}") from error
+        self._rerun = {name: queue["rerun"] for name, queue in live["queues"].items()}
+        for queue in live["queues"].values():
+            queue.pop("rerun")  # each job says it for itself: with -r n it is not rerunnable in any queue
+        given = dict(changes)
+        if isinstance(given.get("queues"), Mapping):
+            own = {name: {**live["queues"].get(name, {}), **dict(q)} for name, q in given["queues"].items()}
+            given["queues"] = {**live["queues"], **own}
+        rules = {"preemption_action": "R", **live, **given}
+        policy = Policy(preset, **rules)
+        chosen = {queue.preemption_action for queue in policy.settings.queues.values()}
+        for letter in _UNKNOWN:
+            if letter in chosen | {policy.settings.preemption_action}:
+                raise _unknown(letter)
+        self._notices["policy"] = _lacking(policy)
+        return policy
+
+    # How a job stands
+
+    def look(self, names: Iterable[str]) -> dict[str, Standing]:
+        """Return how jobs stand now.
+
+        Parameters
+        ----------
+        names : iterable of str
+            ``job``, or ``job.task`` of arrays.
+
+        Returns
+        -------
+        dict of str to Standing
+            ``turn`` is the second in which the job started; of one that went back to the queue, and waits
+            there, it is above all of those.
+
+        Raises
+        ------
+        AdapterError
+            If a command fails or its answer is incomplete. A job that Grid Engine does not list is ``gone``.
+        """
+        wanted = list(dict.fromkeys(map(checked, names)))
+        if not wanted:
+            return {}
+        tasks = self._tasks(_TASKS)
+        held, details, rerun = self._tasks(_SYSTEM_HOLD), self._details(wanted), self._queues_rerun()
+        found = {}
+        for name in wanted:
+            task = tasks.get(name)
+            queue = next(iter(task.parts), "").partition("@")[0] if task is not None else ""
+            found[name] = standing_of(
+                name,
+                task,
+                details.get(name.partition(".")[0]),
+                system_hold=name in held,
+                rerunnable=rerun.get(queue, False),
+                force=self.force,
+            )
+        return found
+
+    def _queues_rerun(self) -> dict[str, bool]:
+        """Return which queues are rerunnable, as they last were."""
+        if self._rerun is None:
+            self.policy()
+        return self._rerun or {}
+
+    def _tasks(self, command: tuple[str, ...]) -> dict[str, Task]:
+        from evenhand.systems.gridengine.text.jobs import read_tasks
+
+        try:
+            return {task.key: task for task in read_tasks(self._ask(*command), utc=True)}
+        except InputError as error:
+            raise AdapterError(f"qstat: {error.problems[0]}") from error
+
+    def _details(self, names: list[str]) -> dict[str, Details]:
+        from evenhand.systems.gridengine.text.jobs import read_details
+
+        numbers = ",".join(dict.fromkeys(name.partition(".")[0] for name in names))
+        try:
+            return read_details(self._ask(*_DETAILS[:-1], numbers))
+        except InputError as error:
+            raise AdapterError(f"qstat -j: {error.problems[0]}") from error
+
+    def room(self, name: str) -> bool:
+        """Whether what a suspended job needs is free where it stands.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        bool
+            A suspended job keeps its slots and all else, so it has its room as long as it is there. If its
+            slots count as free (`suspended_slots_are_free`), whether so many slots of the host are.
+
+        Raises
+        ------
+        AdapterError
+            If a command fails.
+        """
+        tasks = self._tasks(_TASKS)
+        task = tasks.get(checked(name))
+        if task is None or not task.parts:
+            return False
+        if not self.suspended_slots_are_free:
+            return True
+        from evenhand.systems.gridengine.text.machines import read_machines
+
+        try:
+            machines = read_machines(self._ask(*_MACHINES))
+        except InputError as error:
+            raise AdapterError(f"qhost: {error.problems[0]}") from error
+        slots = {f"{i.queue}@{m.name}": i.slots for m in machines.values() for i in m.instances}
+        used: dict[str, int] = {}
+        for other in tasks.values():
+            if other.key != task.key and not set("sST") & set(other.state):
+                for instance, taken in other.parts.items():
+                    used[instance] = used.get(instance, 0) + taken
+        return all(used.get(at, 0) + taken <= slots.get(at, 0) for at, taken in task.parts.items())
+
+    # What can be done
+
+    def action(self, mode: str | None) -> str:
+        """Return the action for a decision's mode.
+
+        Raises
+        ------
+        AdapterError
+            If open Grid Engine has none: P and N (``preempt``, ``enhanced_suspend``).
+        """
+        for letter, unknown in _UNKNOWN.items():
+            if mode == unknown:
+                raise _unknown(letter)
+        return {"terminate": "cancel", "suspend": "suspend"}.get(mode or "", "requeue_hold")
+
+    def commands(self, action: str, name: str, reason: str) -> list[tuple[str, ...]]:
+        """Return the commands of an action.
+
+        Parameters
+        ----------
+        action : str
+            Of `evenhand.adapters.protocol.ACTIONS`.
+        name : str
+            ``job`` or ``job.task``.
+        reason : str
+            Not used: no note is made, as Grid Engine has no place for one that is not the user's.
+
+        Returns
+        -------
+        list of tuple of str
+            Argument lists. A job with a checkpoint environment is asked for first: it goes back to the queue
+            by ``qmod -sj``, if it checkpoints when it is suspended.
+
+        Raises
+        ------
+        AdapterError
+            If the cluster does not answer.
+        """
+        del reason
+        job = checked(name)
+        if action == "note":
+            return []
+        migrates = stopped = False
+        if action in ("requeue", "requeue_hold"):
+            detail = self._details([job]).get(job.partition(".")[0])
+            migrates = detail is not None and bool(detail.checkpoint) and detail.migrates
+        elif action == "release":
+            standing = self.look([job])[job]
+            stopped = standing.marked and standing.state == "suspended"
+        return commands_of(action, job, migrates=migrates, stopped=stopped, force=self.force)
+
+    def do(self, action: str, name: str, reason: str) -> Answer:
+        """Carry out an action; see `commands`. Where a job stays after all, its hold is taken back."""
+        try:
+            commands = self.commands(action, name, reason)
+        except AdapterError as error:
+            return Answer("unknown", str(error))
+        for place, arguments in enumerate(commands):
+            answer = answer_of(arguments, self.run(arguments, self.timeout))
+            if answer.status != "done":
+                if answer.status == "refused" and action == "requeue_hold" and place:
+                    self.run(commands_of("release", checked(name))[0], self.timeout)
+                return answer
+        return Answer("done")
+
+    def keep(self, descriptor: int) -> None:
+        """Let processes inherit a descriptor; a negative one: none any more."""
+        if hasattr(self.run, "inherited"):
+            self.run.inherited = (descriptor,) if descriptor >= 0 else ()
+
+    def _result(self, *arguments: str) -> Result:
+        begin = time.monotonic()
+        result = self.run(arguments, self.timeout)
+        program = next(word for word in arguments if word.startswith("q"))
+        self.seconds[program] = self.seconds.get(program, 0.0) + time.monotonic() - begin
+        return result
+
+    def _ask(self, *arguments: str) -> str:
+        result = self._result(*arguments)
+        if result.status != 0:
+            program = next(word for word in arguments if word.startswith("q"))
+            raise AdapterError(f"{program}: {said_of(result)}")
+        return result.out
+
+
+def _unknown(letter: str) -> AdapterError:
+    said = f"open Grid Engine does not have action {letter} ({_UNKNOWN[letter]})"
+    return AdapterError(f"{said}: no job was touched; preemption_action can be T, R, C or S")
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{'job' if len(names) == 1 else 'jobs'} {', '.join(names[:_NAMED])}{more}"
+
+
+def _lacking(policy: GridEnginePolicy) -> list[str]:
+    """Return which settings keep everything from being preempted."""
+    settings = policy.settings
+    found = [
+        f"{name} is 0: no job is preempted"
+        for name in ("max_reservation", "max_preemptees")
+        if not getattr(settings, name)
+    ]
+    if not settings.automatic_preemption:
+        found.append("automatic_preemption is off: no job is preempted without a command")
+    return found

@@ -1,0 +1,1 @@
+"""Configuration and state of Grid Engine, from the texts of its commands."""

@@ -1,0 +1,257 @@
+"""Rows of a snapshot from what was read of a cluster, and what is said of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from evenhand.systems.gridengine.text.config import Complex, Host, Parallel, Queue
+from evenhand.systems.gridengine.text.jobs import Details, Task
+from evenhand.systems.gridengine.text.machines import Machine
+from evenhand.systems.gridengine.text.offers import SLOTS, Offers, duration_of, slots_of
+from evenhand.systems.gridengine.text.waiting import Waiting
+from evenhand.systems.notes import Notes
+
+__all__ = ["Builder", "Texts"]
+
+#: A victim must have run this long, seconds: how often a job has gone back to the queue shows only in the
+#: second of its start or return.
+_YOUNG: Final = 2.0
+
+
+@dataclass(slots=True)
+class Texts:
+    """What was read; `details` is None where the text was not given."""
+
+    complexes: dict[str, Complex]
+    queues: dict[str, Queue] = field(default_factory=dict)
+    hosts: dict[str, Host] = field(default_factory=dict)
+    parallel: dict[str, Parallel] = field(default_factory=dict)
+    machines: dict[str, Machine] = field(default_factory=dict)
+    tasks: list[Task] = field(default_factory=list)
+    details: dict[str, Details] | None = None
+
+
+class Builder:
+    """Makes rows of a cluster.
+
+    Parameters
+    ----------
+    texts : Texts
+    now : float
+        Seconds since 1970.
+    aapre : bool or mapping of str to bool
+        What holds of resources where the complexes have no ninth column; False of those that a mapping lacks.
+    leaving : mapping of str to str
+        Jobs that were asked to leave, with the job that each leaves for.
+
+    Attributes
+    ----------
+    notes : Notes
+        What a person should know of it.
+    left_out : dict of str to list of str
+        Jobs that wait and are no requests, by what they ask for that cannot be judged.
+    """
+
+    def __init__(
+        self, texts: Texts, now: float, *, aapre: bool | Mapping[str, bool], leaving: Mapping[str, str]
+    ) -> None:
+        self.texts, self.now, self.aapre, self.leaving = texts, now, aapre, leaving
+        self.offers = Offers(texts.complexes, texts.queues, texts.hosts, texts.machines)
+        self.notes = Notes()
+        self.left_out: dict[str, list[str]] = {}
+        self._tags: dict[str, set[str]] = {host: {f"host:{host}"} for host in self.offers.machines}
+
+    def build(self) -> dict[str, Any]:
+        """Return the tables; O(tasks × (hosts + queues))."""
+        running = [one for one in self.texts.tasks if one.parts and self._known(one)]
+        allocations = [row for one in running for row in self._allocations(one)]
+        requests, operations = [], [self._operation(one) for one in running]
+        waiting = Waiting(self.offers, self.texts, self.now, self._tags)
+        for one in running:
+            waiting.take(one)
+        for one in sorted(self._asking(), key=lambda task: (-task.priority, task.since, _order(task))):
+            rows, why = waiting.requests(one)
+            if why:
+                self.left_out.setdefault(why, []).append(one.key)
+            else:
+                operations.append(self._operation(one))
+                requests += rows
+        self._note()
+        data = {
+            "now": self.now,
+            "resources": self._resources(allocations, requests),
+            "nodes": [self._node(host) for host in self.offers.machines],
+            "operations": operations,
+            "allocations": allocations,
+            "requests": requests,
+        }
+        for rows in (allocations, requests):
+            for row in rows:
+                row["resources"] = {r: v for r, v in row["resources"].items() if v}
+        return data
+
+    # What runs
+
+    def _known(self, one: Task) -> bool:
+        """Whether it is on hosts that were read; one that is not is left out."""
+        hosts = {instance.partition("@")[2] for instance in one.parts}
+        if hosts <= set(self.offers.machines):
+            return True
+        self.notes.add("gridengine_left_out", "They run on hosts that are not in the text of qhost", one.key)
+        return False
+
+    def _detail(self, one: Task) -> Details | None:
+        return (self.texts.details or {}).get(one.job)
+
+    def _allocations(self, one: Task) -> list[dict[str, Any]]:
+        by_host: dict[str, dict[str, int]] = {}
+        for instance, slots in one.parts.items():
+            queue, _, host = instance.partition("@")
+            by_host.setdefault(host, {})[queue] = slots
+        detail, master = self._detail(one), next(iter(by_host))
+        started = one.since
+        if detail is not None:
+            started = detail.starts.get(one.task or "1", 0.0) or started
+        state = _state(one.state)
+        rows = []
+        for host, queues in by_host.items():
+            held: Counter[str] = Counter()
+            for queue, slots in queues.items():
+                first = host == master and queue == next(iter(queues))
+                held.update(self.offers.taken(one.requests, queue, slots, master=first))
+            if one.environment in self.texts.parallel:
+                held[f"pe:{one.environment}"] = sum(queues.values())
+            queue = next(iter(queues))
+            row: dict[str, Any] = {
+                "name": f"{one.key}@{host}",
+                "operation": one.key,
+                "node": host,
+                "resources": dict(held),
+                "start_time": min(started, self.now),
+                "state": state,
+                "checkpointable": detail is not None and bool(detail.checkpoint) and detail.migrates,
+                "rerunnable": self._rerunnable(detail, queue),
+                "preemptible": "t" not in one.state and started + _YOUNG <= self.now,
+                "settings": {"queue": queue},
+            }
+            duration = duration_of(one.requests)
+            if duration is not None:
+                row["planned_end"] = row["start_time"] + duration
+            if state == "preempting" and one.key in self.leaving:
+                row["beneficiary"] = {"operation": self.leaving[one.key]}
+            rows.append(row)
+        return rows
+
+    def _rerunnable(self, detail: Details | None, queue: str) -> bool:
+        """Whether it may be run anew: a job with a checkpoint environment is never rescheduled otherwise."""
+        if detail is not None and detail.checkpoint:
+            return False
+        if detail is not None and detail.rerun is not None:
+            return detail.rerun
+        return queue in self.texts.queues and self.texts.queues[queue].rerun
+
+    def _operation(self, one: Task) -> dict[str, Any]:
+        return {
+            "name": one.key,
+            "user": one.owner,
+            "priority": one.priority,
+            "start_time": min(one.since, self.now),
+            "order": _order(one),
+            "settings": {"job_name": one.name},
+        }
+
+    # What waits
+
+    def _asking(self) -> list[Task]:
+        """Return the tasks that would start if there were room."""
+        details = self.texts.details
+        found = []
+        for one in self.texts.tasks:
+            if not one.waits or one.held or "E" in one.state or set("dPN") & set(one.state):
+                continue
+            if details is not None:
+                detail = details.get(one.job)
+                if detail is None or detail.not_before > self.now:
+                    continue  # it has ended since, or waits for its time
+            found.append(one)
+        return found
+
+    # What there is
+
+    def _resources(self, *tables: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        used = {resource for rows in tables for row in rows for resource in row["resources"]}
+        offered = {resource for host in self.offers.machines for resource in self.offers.capacity(host)}
+        found: dict[str, dict[str, Any]] = {}
+        for name in sorted(used | offered | set(self.offers.shared) | {SLOTS}):
+            shared: float | int | None = self.offers.shared.get(name)
+            if name.startswith("pe:"):
+                shared = self.texts.parallel[name[3:]].slots
+            one = self.offers.complexes.get(SLOTS if name.startswith(SLOTS) else name)
+            row: dict[str, Any] = {"kind": _kind(name, one), "quantum": 1}
+            if one is not None and one.kind == "DOUBLE":
+                row["quantum"] = 0.001
+            row["available_after_preemption"] = self._available(one)
+            if shared is not None:
+                row |= {"scope": "cluster", "capacity": shared}
+            found[name] = row
+        return found
+
+    def _available(self, one: Complex | None) -> bool:
+        if one is not None and one.aapre is not None:
+            return one.aapre
+        if isinstance(self.aapre, bool):
+            return self.aapre
+        return one is not None and self.aapre.get(one.name, False)
+
+    def _node(self, host: str) -> dict[str, Any]:
+        machine = self.offers.machines[host]
+        row: dict[str, Any] = {
+            "name": host,
+            "capacity": self.offers.capacity(host),
+            "tags": sorted(self._tags[host]),
+            "schedulable": any(instance.open for instance in machine.instances),
+        }
+        swap = self.offers.swap(host)
+        if swap is not None:
+            row["swap_free"] = swap
+        return row
+
+    def _note(self) -> None:
+        if self.texts.details is None and self.texts.tasks:
+            self.notes.add(
+                "gridengine_assumed",
+                "Without the text of qstat -j no job asks for a reservation, has a checkpoint environment or"
+                " names a queue, and each is rerunnable where its queue is",
+            )
+        for why, names in self.left_out.items():
+            self.notes.add("gridengine_left_out", f"They wait and ask for {why}", *names)
+        stopped = [one.key for one in self.texts.tasks if set("PN") & set(one.state)]
+        if stopped:
+            self.notes.add("gridengine_left_out", "They were preempted by the system itself", *stopped)
+        if self.offers.unread:
+            said = "Limits of consumables at queues, and at all hosts beside single ones, play no part"
+            self.notes.add("gridengine_not_read", said, *self.offers.unread)
+        for queue in self.texts.queues.values():
+            varies = [name for name in queue.varies if name not in ("slots", "seq_no")]
+            if varies:
+                said = f"Of {queue.name} the values for single hosts of some fields play no part"
+                self.notes.add("gridengine_not_read", said, *varies)
+
+
+def _state(letters: str) -> str:
+    if "d" in letters:
+        return "preempting"
+    return "suspended" if set("sSTPN") & set(letters) else "running"
+
+
+def _kind(name: str, one: Complex | None) -> str:
+    if name == SLOTS or name.startswith(slots_of("")):
+        return "slots"
+    return "memory" if one is not None and one.kind == "MEMORY" else "other"
+
+
+def _order(one: Task) -> int:
+    return int(one.job) * 1_000_000 + int(one.task or 0)

@@ -1,0 +1,352 @@
+"""Jobs as ``qstat`` shows them: what each task is doing, and what its job asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final
+
+from evenhand.building.problems import shorten
+from evenhand.systems.gridengine.text.values import Found
+from evenhand.systems.gridengine.text.xml import Element, parse
+
+__all__ = ["Details", "Task", "name_of", "read_details", "read_tasks"]
+
+#: Letters of states: d deletion, E error, h hold, q queued, r running, R restarted, s, S, N, P and T stopped,
+#: t transferring, w waiting.
+_LETTERS: Final = frozenset("dEhqrRsSNPTtw")
+_RANGE: Final = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?")
+_MOST_TASKS: Final = 100_000
+
+#: Bits of ``JB_checkpoint_attr``: a checkpoint when the job is suspended (``-c x``).
+_WHEN_SUSPENDED: Final = 4
+#: Values of ``JB_restart``: the queue says, yes, no.
+_RERUN: Final = {"0": None, "1": True, "2": False}
+
+
+@dataclass(slots=True)
+class Task:
+    """A job, or a task of an array, as it stands.
+
+    Attributes
+    ----------
+    job : str
+        Number of the job.
+    task : str
+        Number of the task; empty: the job is no array.
+    state : str
+        Grid Engine's letters.
+    priority : float
+        The final one, 0 to 1.
+    since : float
+        When it started if it runs, else when it was submitted or went back to the queue; seconds since 1970.
+    parts : dict of str to int
+        Slots by queue instance (``queue@host``), the first of which is the master's.
+    slots : int
+        That a waiting one asks for.
+    requests : mapping of str to str
+        Hard requests by name of the complex.
+    """
+
+    job: str
+    task: str
+    name: str
+    owner: str
+    state: str
+    priority: float
+    since: float
+    parts: dict[str, int]
+    slots: int
+    requests: Mapping[str, str] = field(default_factory=dict)
+    environment: str = ""
+
+    @property
+    def key(self) -> str:
+        """What commands call it: ``job`` or ``job.task``."""
+        return name_of(self.job, self.task)
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is in the queue."""
+        return "q" in self.state
+
+    @property
+    def held(self) -> bool:
+        """Whether it is held."""
+        return "h" in self.state
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """What ``qstat -j`` adds of a job.
+
+    Attributes
+    ----------
+    reserve : bool
+        Whether it asks for a reservation.
+    rerun : bool or None
+        Whether it may be run anew; None: its queue says.
+    checkpoint : str
+        Its checkpoint environment; empty: none.
+    migrates : bool
+        Whether it writes a checkpoint and goes back to the queue when it is suspended.
+    not_before : float
+        When it may start at the earliest; 0: at once.
+    slots : tuple of (int, int, int)
+        Ranges of slots that it asks for: from, to, step.
+    queues : tuple of str
+        Patterns of queues or queue instances, of which one will do.
+    concurrency : int
+        Most tasks of the array that run at a time; 0: any number.
+    starts : mapping of str to float
+        When its tasks started, by number; "1" of a job that is no array.
+    asks : tuple of str
+        What it asks for that no plan reads, in words.
+    """
+
+    job: str
+    submitted: float
+    reserve: bool
+    rerun: bool | None
+    checkpoint: str
+    migrates: bool
+    not_before: float
+    slots: tuple[tuple[int, int, int], ...]
+    environment: str
+    queues: tuple[str, ...]
+    concurrency: int
+    starts: Mapping[str, float]
+    asks: tuple[str, ...] = ()
+
+
+def name_of(job: str, task: str) -> str:
+    """Return what commands call a job or a task of an array."""
+    return f"{job}.{task}" if task else job
+
+
+def _instant(said: str, *, utc: bool) -> float:
+    """Return an instant of ``qstat``: seconds since 1970, or a time in the zone in which it ran."""
+    if said.isascii() and said.isdecimal() and len(said) < 12:
+        return float(said)
+    there = datetime.fromisoformat(said)
+    return (there.replace(tzinfo=UTC) if utc else there.astimezone()).timestamp()
+
+
+class _Row:
+    """An element whose parts are read, and what is wrong with them."""
+
+    def __init__(self, element: Element, found: Found, subject: str, *, utc: bool = False) -> None:
+        self.element, self.found, self.subject, self.utc = element, found, subject, utc
+
+    def text(self, tag: str) -> str:
+        return self.element.said(tag)
+
+    def wrong(self, tag: str, said: str, must: str) -> None:
+        message = f"{tag} of {self.subject} is {shorten(said) or 'missing'}; it must be {must}"
+        self.found.add(self.element.line, tag, "type", said, message)
+
+    def number(self, tag: str, default: str = "") -> str:
+        """Return digits; what is none is found, and 0 returned."""
+        said = self.text(tag) or default
+        if not (said.isascii() and said.isdecimal() and len(said) < 19):
+            self.wrong(tag, said, "a whole number")
+            return "0"
+        return said
+
+    def instant(self, *tags: str) -> float:
+        for tag in tags:
+            said = self.text(tag)
+            if said:
+                try:
+                    return _instant(said, utc=self.utc)
+                except (ValueError, OverflowError, OSError):
+                    self.wrong(tag, said, "a time")
+                    return 0.0
+        return 0.0
+
+    def real(self, tag: str) -> float:
+        said = self.text(tag)
+        if not re.fullmatch(r"-?\d+(\.\d*)?", said) or len(said) > 40:
+            self.wrong(tag, said, "a number")
+            return 0.0
+        return float(said)
+
+
+def read_tasks(text: str, *, utc: bool = False) -> list[Task]:
+    """Read ``qstat -xml -u '*' -r -g t``.
+
+    Parameters
+    ----------
+    text : str
+        Jobs that run have a row a queue instance (with ``-g t``); several rows of one are put together.
+    utc : bool
+        Whether its times are in UTC; by default in the zone of this machine.
+
+    Returns
+    -------
+    list of Task
+        Those that run first, in the order of the text; each task of a waiting array for itself.
+
+    Raises
+    ------
+    InputError
+        Table "qstat -xml": it is not complete, or a value in it is none.
+    """
+    root, found = parse(text, "qstat -xml", "job_info"), Found("qstat -xml")
+    tasks: dict[str, Task] = {}
+    rows = [
+        *root.all("queue_info", "Queue-List", "job_list"),
+        *root.all("queue_info", "job_list"),
+        *root.all("job_info", "job_list"),
+    ]
+    for element in rows:
+        _add(element, tasks, found, utc=utc)
+    for one in tasks.values():
+        _settle_slots(one)
+    found.complain()
+    return list(tasks.values())
+
+
+def _add(element: Element, tasks: dict[str, Task], found: Found, *, utc: bool) -> None:
+    """Add the rows that one element stands for."""
+    job = element.said("JB_job_number")
+    row = _Row(element, found, f"job {shorten(job)}", utc=utc)
+    job = row.number("JB_job_number")
+    state = row.text("state")
+    if not state or not _LETTERS.issuperset(state):
+        row.wrong("state", state, f"made of the letters {''.join(sorted(_LETTERS))}")
+        return
+    slots = int(row.number("slots", "1"))
+    requests = {one.attributes.get("name", ""): one.text for one in element.all("hard_request")}
+    granted = element.first("granted_pe") or element.first("requested_pe")
+    environment = "" if granted is None else granted.attributes.get("name", "")
+    total = element.said("granted_pe")
+    for number in _tasks(row):
+        key = name_of(job, number)
+        one = tasks.get(key)
+        if one is None or (one.waits and "q" in state):
+            if one is not None:
+                found.add(element.line, "JB_job_number", "unique", key, f"{key} waits twice")
+            one = tasks[key] = Task(
+                job=job,
+                task=number,
+                name=row.text("JB_name"),
+                owner=row.text("JB_owner"),
+                state=state,
+                priority=row.real("JAT_prio"),
+                since=row.instant("JAT_start_time", "JB_submission_time"),
+                parts={},
+                slots=int(total) if total.isdecimal() else slots,
+                requests=requests,
+                environment=environment,
+            )
+        instance = row.text("queue_name")
+        if "q" in state:
+            continue
+        if "@" not in instance:
+            row.wrong("queue_name", instance, "queue@host")
+            continue
+        master = row.text("master")
+        if master == "MASTER":  # it comes first
+            one.parts = {instance: 0, **one.parts}
+        one.parts[instance] = one.parts.get(instance, 0) + slots
+        one.requests = one.requests or requests
+
+
+def _tasks(row: _Row) -> list[str]:
+    """Return the numbers of tasks that a row stands for: ``3``, ``1-9:2``, ``2,5-7:1``."""
+    said = row.text("tasks")
+    if not said:
+        return [""]
+    numbers: list[str] = []
+    for part in said.split(","):
+        match = _RANGE.fullmatch(part.strip())
+        if match is None or len(part) > 40:
+            row.wrong("tasks", said, "numbers and ranges such as 1-9:2")
+            return []
+        first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
+        if step < 1 or last < first or (last - first) // step + len(numbers) >= _MOST_TASKS:
+            row.wrong("tasks", said, f"ranges that rise, of at most {_MOST_TASKS} tasks")
+            return []
+        numbers += [str(number) for number in range(first, last + 1, step)]
+    return numbers
+
+
+def _settle_slots(one: Task) -> None:
+    """Take away the row of a master that takes no slot: it stands beside those of the job's slots."""
+    rows = sum(one.parts.values())
+    if one.parts and one.slots > 1 and rows == one.slots + 1:
+        master = next(iter(one.parts))
+        one.parts[master] -= 1
+    if one.parts:
+        one.slots = sum(one.parts.values())
+
+
+_ASKS: Final = {
+    "JB_soft_resource_list": "",  # no more than a wish
+    "JB_master_hard_queue_list": "a queue of the master task",
+    "JB_jid_predecessor_list": "",  # it is held until they have ended
+}
+
+
+def read_details(text: str) -> dict[str, Details]:
+    """Read ``qstat -xml -j '*'``.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    dict of str to Details
+        By number of the job; none where Grid Engine knows no job.
+
+    Raises
+    ------
+    InputError
+        Table "qstat -xml -j": it is not complete, or a value in it is none.
+    """
+    command = "qstat -xml -j"
+    root, found = parse(text, command, "detailed_job_info", "unknown_jobs"), Found(command)
+    details = {}
+    for element in root.all("djob_info", "element"):
+        one = _details(element, found)
+        details[one.job] = one
+    found.complain()
+    return details
+
+
+def _details(element: Element, found: Found) -> Details:
+    job = element.said("JB_job_number")
+    row = _Row(element, found, f"job {shorten(job)}")
+    restart, when = row.text("JB_restart") or "0", row.number("JB_checkpoint_attr", "0")
+    if restart not in _RERUN:
+        row.wrong("JB_restart", restart, "0, 1 or 2")
+    ranges = []
+    for part in element.all("JB_pe_range", "ranges"):
+        one = _Row(part, found, row.subject)
+        ranges.append((int(one.number("RN_min")), int(one.number("RN_max")), int(one.number("RN_step", "1"))))
+    starts = {}
+    for part in element.all("JB_ja_tasks", "ulong_sublist"):
+        one = _Row(part, found, row.subject)
+        starts[one.number("JAT_task_number")] = one.instant("JAT_start_time")
+    asks = [words for tag, words in _ASKS.items() if words and element.first(tag) is not None]
+    if row.number("JB_ar", "0") != "0":
+        asks.append("an advance reservation")
+    return Details(
+        job=row.number("JB_job_number"),
+        submitted=row.instant("JB_submission_time"),
+        reserve=row.text("JB_reserve") == "true",
+        rerun=_RERUN.get(restart),
+        checkpoint=row.text("JB_checkpoint_name"),
+        migrates=bool(int(when) & _WHEN_SUSPENDED),
+        not_before=row.instant("JB_execution_time"),
+        slots=tuple(ranges),
+        environment=row.text("JB_pe"),
+        queues=tuple(one.said("QR_name") for one in element.all("JB_hard_queue_list", "destin_ident_list")),
+        concurrency=int(row.number("JB_ja_task_concurrency", "0")),
+        starts=starts,
+        asks=tuple(asks),
+    )

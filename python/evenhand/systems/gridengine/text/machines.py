@@ -1,0 +1,89 @@
+"""Hosts as ``qhost`` shows them: what they report, and how each queue instance stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from evenhand.building.problems import shorten
+from evenhand.systems.gridengine.text.values import Found
+from evenhand.systems.gridengine.text.xml import Element, parse
+
+__all__ = ["GLOBAL", "Instance", "Machine", "read_machines"]
+
+#: What Grid Engine calls the host that stands for all of them.
+GLOBAL: Final = "global"
+
+#: Letters of a queue instance that takes no job: alarm, calendar, disabled, error, ambiguous, orphaned,
+#: suspended (by hand, calendar, subordination), host not reached.
+_CLOSED: Final = frozenset("aACcdDEosSu")
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A queue instance: its queue, how many slots it has, whether it takes jobs, and its state letters."""
+
+    queue: str
+    slots: int
+    open: bool
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A host: its queue instances, and the values that it reports."""
+
+    name: str
+    instances: tuple[Instance, ...]
+    values: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_machines(text: str) -> dict[str, Machine]:
+    """Read ``qhost -xml -F -q``.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    dict of str to Machine
+        By name, ``global`` left out.
+
+    Raises
+    ------
+    InputError
+        Table "qhost -xml": it is not complete, a value in it is none, or there is no host.
+    """
+    command = "qhost -xml"
+    root, found = parse(text, command, "qhost"), Found(command)
+    machines = {}
+    for element in root.all("host"):
+        name = element.attributes.get("name", "")
+        if name == GLOBAL:
+            continue
+        if not name or name in machines:
+            message = f"the host {shorten(name)} appears twice" if name else "a host has no name"
+            found.add(element.line, "name", "unique", name, message)
+        values = {one.attributes.get("name", ""): one.text for one in element.all("resourcevalue")}
+        instances = tuple(_instance(one, name, found) for one in element.all("queue"))
+        machines[name] = Machine(name, instances, values)
+    if not machines:
+        found.add(None, None, "required", None, "there is no host")
+    found.complain()
+    return machines
+
+
+def _instance(element: Element, host: str, found: Found) -> Instance:
+    queue = element.attributes.get("name", "")
+    values = {one.attributes.get("name", ""): one.text for one in element.all("queuevalue")}
+    slots, state = values.get("slots", ""), values.get("state_string", "")
+    if not (slots.isascii() and slots.isdecimal() and len(slots) < 10):
+        message = f"slots of {queue}@{host} is {shorten(slots) or 'missing'}; it must be a whole number"
+        found.add(element.line, "slots", "type", slots, message)
+        slots = "0"
+    if not state.isalpha() and state:
+        message = f"state_string of {queue}@{host} is {shorten(state)}; it must be made of letters"
+        found.add(element.line, "state_string", "type", state, message)
+    return Instance(queue, int(slots), not _CLOSED.intersection(state), state)

@@ -1,0 +1,183 @@
+"""From the texts of Grid Engine's commands to a snapshot and the settings of its policy."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenhand.building.jsontable import resting_collector
+from evenhand.diagnostics import Diagnostic
+from evenhand.frozen import freeze
+from evenhand.model import Snapshot
+from evenhand.systems.gridengine.text.build import Builder, Texts
+from evenhand.systems.gridengine.text.config import (
+    Queue,
+    read_complexes,
+    read_hosts,
+    read_parallel,
+    read_queues,
+    read_scheduler,
+)
+from evenhand.systems.gridengine.text.jobs import read_details, read_tasks
+from evenhand.systems.gridengine.text.machines import read_machines
+
+if TYPE_CHECKING:
+    from evenhand.systems.base import Policy
+
+__all__ = ["Reading", "Source", "queue_settings", "read"]
+
+#: A text, or (path-like) the file that has it.
+Source = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was read of a cluster.
+
+    Attributes
+    ----------
+    snapshot : Snapshot
+        Hosts are nodes; jobs, and tasks of arrays (``job.task``), operations. Amounts of memory are in bytes.
+    settings : mapping
+        Settings of the policy that the configuration makes.
+    diagnostics : tuple of Diagnostic
+        What was left out, what was assumed, and what the texts have that no plan reads.
+    left_out : mapping of str to tuple of str
+        Jobs that wait and are not in the snapshot: what they ask for that cannot be judged, with their names.
+    """
+
+    snapshot: Snapshot
+    settings: Mapping[str, Any]
+    diagnostics: tuple[Diagnostic, ...]
+    left_out: Mapping[str, tuple[str, ...]]
+
+    def policy(self, preset: str = "documented", **changes: Any) -> Policy:
+        """Return the policy that the configuration makes.
+
+        Parameters
+        ----------
+        preset : str
+        **changes
+            Settings that differ from the configuration and the preset.
+
+        Returns
+        -------
+        GridEngine
+        """
+        from evenhand.systems.files import from_dict
+
+        return from_dict({"system": "gridengine", "preset": preset, **self.settings, **changes})
+
+
+@resting_collector()
+def read(
+    complexes: Source,
+    *,
+    scheduler: Source | None = None,
+    queues: Source | None = None,
+    hosts: Source | None = None,
+    parallel: Source | None = None,
+    machines: Source | None = None,
+    jobs: Source | None = None,
+    details: Source | None = None,
+    now: float | None = None,
+    aapre: bool | Mapping[str, bool] = True,
+    utc: bool = False,
+    leaving: Mapping[str, str] | None = None,
+) -> Reading:
+    r"""Read a Grid Engine: its configuration, its state, or both.
+
+    Parameters
+    ----------
+    complexes : str or path-like
+        Text of ``qconf -sc``, or (path-like) a file; likewise the others.
+    scheduler : str or path-like, optional
+        ``qconf -ssconf``: settings of the policy.
+    queues : str or path-like, optional
+        ``qconf -sq '*'``, one queue after the other.
+    hosts : str or path-like, optional
+        ``qconf -se`` of ``global`` and of each host, one after the other: capacities of consumables.
+    parallel : str or path-like, optional
+        ``qconf -sp`` of each parallel environment.
+    machines : str or path-like, optional
+        ``qhost -xml -F -q``: queue instances and what hosts report. Without it each host of `hosts` has an
+        open instance of each queue.
+    jobs : str or path-like, optional
+        ``qstat -xml -u '*' -r -g t``. Its times are in the time zone of this machine, or (`utc`) in UTC;
+        those of `details` need no zone.
+    details : str or path-like, optional
+        ``qstat -xml -j '*'``: who asks for a reservation, is rerunnable, has a checkpoint environment, and in
+        which queues a job may be.
+    now : float, optional
+        Seconds since 1970; by default this moment.
+    aapre : bool or mapping of str to bool, default True
+        Whether consumables are available after preemption where the complexes have no ninth column, as in
+        every Grid Engine but Univa's from 8.3 on. That one sets it for slots and all consumables when a
+        cluster is upgraded to it. A mapping has single complexes; the others are not available.
+    utc : bool, default False
+        Whether times of `jobs` are in UTC (``TZ=UTC0 qstat``).
+    leaving : mapping of str to str, optional
+        Jobs that were asked to leave, with the job that each leaves for.
+
+    Returns
+    -------
+    Reading
+
+    Raises
+    ------
+    InputError
+        With a problem for each value that cannot be read; its table is the command, its row the line of the
+        text.
+    OSError
+        If a file cannot be read.
+
+    Notes
+    -----
+    O(tasks × (hosts + queues)).
+
+    Examples
+    --------
+    >>> from evenhand.adapters import gridengine
+    >>> reading = gridengine.read(
+    ...     "slots s INT <= YES YES 1 1000 YES\nlicense lic INT <= YES YES 0 0 YES",
+    ...     hosts="hostname global\ncomplex_values license=2\nhostname waikiki\ncomplex_values NONE",
+    ...     queues="qname all.q\nslots 10",
+    ... )
+    >>> reading.snapshot.to_dict()["resources"]["license"]["capacity"]
+    2
+    """
+    texts = Texts(
+        read_complexes(_text(complexes)),
+        {} if queues is None else read_queues(_text(queues)),
+        {} if hosts is None else read_hosts(_text(hosts)),
+        {} if parallel is None else read_parallel(_text(parallel)),
+        {} if machines is None else read_machines(_text(machines)),
+        [] if jobs is None else read_tasks(_text(jobs), utc=utc),
+        None if details is None else read_details(_text(details)),
+    )
+    settings = {} if scheduler is None else read_scheduler(_text(scheduler))
+    if texts.queues:
+        settings["queues"] = queue_settings(texts.queues)
+    builder = Builder(texts, time.time() if now is None else now, aapre=aapre, leaving=leaving or {})
+    snapshot = Snapshot.from_dict(builder.build())
+    left_out = freeze({why: tuple(names) for why, names in builder.left_out.items()})
+    return Reading(snapshot, freeze(settings), tuple(builder.notes.diagnostics()), left_out)
+
+
+def queue_settings(queues: Mapping[str, Queue]) -> dict[str, dict[str, Any]]:
+    """Return what the policy's settings have of queues."""
+    return {
+        name: {"rerun": queue.rerun}
+        | ({} if queue.suspend_method is None else {"suspend_method": queue.suspend_method})
+        for name, queue in queues.items()
+    }
+
+
+def _text(source: Source) -> str:
+    if isinstance(source, str):
+        return source
+    return Path(source).read_text(encoding="utf-8", errors="replace")

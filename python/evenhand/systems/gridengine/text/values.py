@@ -1,0 +1,172 @@
+"""Values in Grid Engine's texts, and what is wrong with them."""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from fractions import Fraction
+from typing import Final
+
+from evenhand.building.problems import shorten
+from evenhand.config.rows import raise_found
+from evenhand.errors import Problem
+
+__all__ = ["AMOUNTS", "Found", "amount", "flag", "memory", "seconds", "whole"]
+
+_MEMORY = re.compile(r"(\d+(?:\.\d*)?|0[xX][0-9a-fA-F]+)([kKmMgGtT]?)")
+_FACTORS: Final = {
+    "": 1,
+    **{unit: 1000**power for power, unit in enumerate("kmgt", 1)},
+    **{unit: 1024**power for power, unit in enumerate("KMGT", 1)},
+}
+_TIME = re.compile(r"(\d*):(\d*):(\d*)|(\d+(?:\.0*)?)")
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?")
+_LARGEST: Final = 2**62
+_ENDLESS: Final = "INFINITY"
+
+#: Types of complexes whose values are amounts.
+AMOUNTS: Final = ("INT", "DOUBLE", "MEMORY", "TIME")
+
+
+class Found:
+    """Problems, with the line of the text on which they stand.
+
+    Parameters
+    ----------
+    table : str
+        What problems call the text: the command that writes it.
+    """
+
+    def __init__(self, table: str) -> None:
+        self.table = table
+        self.problems: list[Problem] = []
+
+    def add(self, line: int | None, field: str | None, rule: str, value: str | None, message: str) -> None:
+        """Add what is wrong with a field on a line."""
+        said = message if line is None else f"line {line}: {message}"
+        shown = None if value is None else shorten(value)
+        self.problems.append(Problem(self.table, line, None, field, rule, shown, said))
+
+    def complain(self) -> None:
+        """Raise what was found."""
+        raise_found(self.problems)
+
+
+def memory(text: str) -> int | None:
+    """Return an amount of memory in bytes; None: no end.
+
+    Parameters
+    ----------
+    text : str
+        A number with one of the letters k, m, g, t (powers of 1000), K, M, G, T (of 1024), or without:
+        ``512M``, ``4.000G``; or ``INFINITY``.
+
+    Returns
+    -------
+    int or None
+        Fractions of a byte are rounded up.
+
+    Raises
+    ------
+    ValueError
+        If it is none, with what it must be.
+
+    Notes
+    -----
+    Source: Grid Engine 8.1.9, sge_types(5), memory_specifier. Numbers with a point are what ``qstat`` writes.
+    """
+    if text.upper() == _ENDLESS:
+        return None
+    match = _MEMORY.fullmatch(text)
+    if match is None:
+        raise ValueError("must be an amount of memory such as 512M, 4G or INFINITY")
+    number = Fraction(int(match[1], 16)) if match[1][:2] in ("0x", "0X") else Fraction(match[1].rstrip("."))
+    return _bounded(math.ceil(number * _FACTORS[match[2]]))
+
+
+def seconds(text: str) -> float | None:
+    """Return a time in seconds; None: no end.
+
+    Parameters
+    ----------
+    text : str
+        Seconds, or ``h:m:s``, whose parts may be empty: ``3600``, ``1:00:00``, ``1::``; or ``INFINITY``.
+
+    Returns
+    -------
+    float or None
+
+    Raises
+    ------
+    ValueError
+        If it is none, with what it must be.
+
+    Notes
+    -----
+    Source: Grid Engine 8.1.9, sge_types(5), time_specifier.
+    """
+    if text.upper() == _ENDLESS:
+        return None
+    match = _TIME.fullmatch(text)
+    if match is None or text == "::":
+        raise ValueError("must be a time: seconds, h:m:s or INFINITY")
+    if match[4] is not None:
+        return float(_bounded(int(match[4].partition(".")[0])))
+    hours, minutes, rest = (int(part or 0) for part in match.groups()[:3])
+    return float(_bounded(hours * 3600 + minutes * 60 + rest))
+
+
+def whole(text: str) -> int:
+    """Return a whole number that is not negative."""
+    if not (text.isascii() and text.isdecimal()):
+        raise ValueError("must be a whole number, 0 or more")
+    return _bounded(int(text))
+
+
+def flag(text: str) -> bool:
+    """Return whether a text says yes."""
+    words = {"yes": True, "y": True, "true": True, "1": True}
+    words |= {"no": False, "n": False, "false": False, "0": False}
+    if text.lower() not in words:
+        raise ValueError("must be YES or NO")
+    return words[text.lower()]
+
+
+def amount(kind: str, text: str) -> float | int | None:
+    """Return a value of a complex of a type that is an amount; None: no end.
+
+    Parameters
+    ----------
+    kind : {"INT", "DOUBLE", "MEMORY", "TIME"}
+    text : str
+
+    Returns
+    -------
+    float or int or None
+
+    Raises
+    ------
+    ValueError
+        If it is none, with what it must be.
+    """
+    if kind == "MEMORY":
+        return memory(text)
+    if kind == "TIME":
+        return seconds(text)
+    if text.upper() == _ENDLESS:
+        return None
+    if _NUMBER.fullmatch(text) is None:
+        raise ValueError("must be a number")
+    number = Decimal(text)
+    if abs(number) > _LARGEST:
+        raise ValueError("must be below 2^62")
+    if kind == "DOUBLE" or number != number.to_integral_value():
+        return float(number)
+    return int(number)
+
+
+def _bounded(number: int) -> int:
+    if number > _LARGEST:
+        raise ValueError("must be below 2^62")
+    return number

@@ -1,0 +1,1 @@
+"""Drivers and readers on a real Grid Engine."""

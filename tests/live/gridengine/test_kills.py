@@ -1,0 +1,125 @@
+"""A driver on a real Grid Engine, killed at random moments."""
+
+from __future__ import annotations
+
+import multiprocessing
+import random
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from evenhand.act.book import Book
+from evenhand.act.journal import read
+from tests.live.gridengine import drive
+from tests.live.gridengine.conftest import Cell
+
+pytestmark = [pytest.mark.live, pytest.mark.slow]
+
+KILLS = 20
+
+
+def test_twenty_kills(cell: Cell, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No job is lost, doubled, left suspended or left held; every eviction has an end with a reason."""
+    spawn = multiprocessing.get_context("forkserver")
+    spawn.set_forkserver_preload(
+        ["evenhand.act", "evenhand.systems.gridengine.adapter.live", "evenhand.policies"]
+    )
+    low = [cell.submit("-r", "y") for _ in range(6)]
+    migrating = [cell.submit("-r", "y", "-ckpt", "saves") for _ in range(6)]
+    victims = [*low, *migrating]
+    until = time.monotonic() + 60
+    while running(cell) < 4:
+        assert time.monotonic() < until, cell.states()
+        time.sleep(0.2)
+    time.sleep(2.1)
+    high: list[str] = []
+    seed = random.randrange(10**9)
+    chance, kills, begun_at = random.Random(seed), 0, time.monotonic()
+    for number in range(KILLS):
+        crowd(cell, high)
+        high.append(cell.submit("-p", "100", "-R", "y", seconds=1))
+        options = {"action": "C" if number % 3 == 2 else "R"}
+        driver = spawn.Process(target=drive.run, args=(cell.names, str(tmp_path), 0, options))
+        driver.start()
+        begun, until = begins(tmp_path / "journal"), time.monotonic() + 12
+        if number % 4:  # in the midst of a step
+            while begins(tmp_path / "journal") == begun and time.monotonic() < until:
+                driver.join(0.005)
+            driver.join(chance.uniform(0.0, 0.6))
+        else:
+            driver.join(chance.uniform(0.3, 5.0))
+        if driver.is_alive():
+            driver.kill()
+            kills += 1
+        driver.join()
+    took = time.monotonic() - begun_at
+    busy, until = True, time.monotonic() + 300
+    while busy and time.monotonic() < until:
+        options = {"forget": 20.0}
+        driver = spawn.Process(target=drive.run, args=(cell.names, str(tmp_path), 3, options))
+        driver.start()
+        driver.join(120)
+        assert driver.exitcode == 0
+        book = summed(tmp_path / "journal")
+        waiting = [name for name in high if "q" in cell.states().get(name, "")]
+        busy = bool(book.open or book.owed or waiting)
+        time.sleep(0.5)
+    lines, tasks = read(tmp_path / "journal"), cell.tasks()
+    book = summed(tmp_path / "journal")
+    intents = [x for x in lines if x["kind"] == "intent" and x["action"] == "requeue_hold"]
+    ends = Counter(x["outcome"] for x in lines if x["kind"] == "end")
+    errors = tmp_path / "errors"
+    went = [name for name in victims if "R" in tasks[name].state]
+    with capsys.disabled():
+        print(
+            f"\nseed {seed}: {kills} kills in {took:.0f} s, {len(high)} urgent jobs,"
+            f" {sum(ends.values())} steps {dict(ends)}, {len(intents)} evictions asked for,"
+            f" {len(went)} of {len(victims)} victims went"
+            f" back to the queue, refused {dict(book.refusals)}, {len(lines)} lines,"
+            f" {len(errors.read_text().splitlines()) if errors.exists() else 0} rounds without an answer"
+        )
+    assert kills >= KILLS * 0.9
+    assert len(went) >= 4
+    assert not book.open
+    assert not book.owed
+    assert set(victims) <= set(tasks), "lost"
+    assert len(tasks) == len(victims) + len(set(tasks) & set(high)), "doubled"
+    asked = {x["job"] for x in intents}
+    for name in victims:
+        state = tasks[name].state
+        assert not set("sS") & set(state), "left suspended"
+        assert "h" not in state, "left held"
+        assert name in asked or "R" not in state, "evicted without an intent"
+    per_step = Counter((x["step"], x["job"]) for x in intents)
+    assert max(per_step.values()) == 1
+    steps = {x["step"] for x in lines if x["kind"] == "step"}
+    assert steps == {x["step"] for x in lines if x["kind"] == "end"}
+    assert all(x["why"] for x in lines if x["kind"] == "end")
+
+
+def running(cell: Cell) -> int:
+    return sum(set(state) <= set("Rr") for state in cell.states().values())
+
+
+def crowd(cell: Cell, high: list[str]) -> None:
+    """Wait until no slot is free and no urgent job waits, so that the next one needs room."""
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        states = cell.states()
+        if running(cell) == 4 and not any("q" in states.get(name, "") for name in high):
+            return
+        time.sleep(0.1)
+
+
+def begins(journal: Path) -> int:
+    """Count the steps that began."""
+    return journal.read_bytes().count(b'"kind": "step"') if journal.exists() else 0
+
+
+def summed(path: Path) -> Book:
+    book = Book()
+    for line in read(path):
+        book.add(line)
+    return book

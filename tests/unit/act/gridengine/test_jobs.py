@@ -1,0 +1,243 @@
+"""The adapter of Grid Engine, against a small one."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evenhand as eh
+from evenhand.act import Caps, Driver, Timing
+from evenhand.act.journal import read
+from evenhand.adapters import AdapterError
+from evenhand.adapters.gridengine import GridEngine
+from evenhand.adapters.recording import Fault, Faults
+from evenhand.testing.adapters import check_adapter
+from tests.unit.act.gridengine.cluster import T0, Clock, Engine, job
+
+RULES: dict[str, Any] = {"automatic_preemption": True, "max_preemptees": 10, "preemption_distance": 0.0}
+
+
+class Killed(BaseException):
+    """The driver is killed."""
+
+
+def full(**more: Any) -> dict[int, dict[str, Any]]:
+    """Four jobs that run, the fourth the youngest, and an urgent one that waits."""
+    jobs = {n: job(start=T0 - 1000 + n, **more) for n in (1, 2, 3, 4)}
+    return jobs | {9: job("qw", priority=0.9, start=T0 - 500)}
+
+
+def adapter_of(engine: Any, clock: Clock, **more: Any) -> GridEngine:
+    return GridEngine(runner=engine, clock=clock, **more)
+
+
+def driver(folder: Path, adapter: GridEngine, clock: Clock, **more: float) -> Driver:
+    timing = Timing(
+        **{"start": 60.0, "settle": 10.0, "poll": 1.0, "forget": 100.0, **more},
+        clock=clock,
+        sleep=clock.sleep,
+    )
+    caps = Caps(None, None, None, None)
+    return Driver(adapter, folder / "journal", lock=folder / "lock", caps=caps, timing=timing)
+
+
+def act(folder: Path, adapter: GridEngine, clock: Clock, action: str = "R") -> Any:
+    with driver(folder, adapter, clock) as driving:
+        plan = eh.plan(adapter.snapshot(), adapter.policy(**RULES, preemption_action=action))
+        rows = driving.act(plan).rows
+        return rows, driving.book
+
+
+def test_a_victim_is_held_until_its_beneficiary_runs(tmp_path: Path) -> None:
+    clock = Clock()
+    engine = Engine(full(), clock)
+    (row,), book = act(tmp_path, adapter_of(engine, clock), clock)
+    assert (row.outcome, row.beneficiary, row.victims) == ("started", "9", ("4",))
+    assert engine.asked == [("qhold", "-h", "s", "4"), ("qmod", "-rj", "4"), ("qrls", "-h", "s", "4")]
+    assert engine.jobs[9]["state"] == "r"
+    assert engine.jobs[4]["state"] == "Rq"
+    assert not book.owed
+
+
+def test_termination(tmp_path: Path) -> None:
+    clock = Clock()
+    engine = Engine(full(), clock)
+    (row,), book = act(tmp_path, adapter_of(engine, clock), clock, "T")
+    assert (row.outcome, engine.asked) == ("started", [("qdel", "4")])
+    assert not book.owed
+
+
+@pytest.mark.parametrize(
+    ("attr", "may"), [(1, False), (2, False), (3, False), (4, True), (5, True), (7, True)]
+)
+def test_checkpoints(attr: int, may: bool, tmp_path: Path) -> None:
+    """A job migrates when it is suspended if its `when` has x; else C is no way for it."""
+    clock = Clock()
+    engine = Engine(full(ckpt=attr), clock)
+    adapter = adapter_of(engine, clock)
+    assert adapter.look(["4"])["4"].requeueable is may
+    rows, _ = act(tmp_path, adapter, clock, "C")
+    if may:
+        assert engine.asked == [("qhold", "-h", "s", "4"), ("qmod", "-sj", "4"), ("qrls", "-h", "s", "4")]
+        assert rows[0].outcome == "started"
+    else:
+        assert not engine.asked
+
+
+def test_suspension(tmp_path: Path) -> None:
+    clock = Clock()
+    engine = Engine(full(), clock)
+    rows, _ = act(tmp_path, adapter_of(engine, clock), clock, "S")
+    assert [row.outcome for row in rows] == ["refused"]
+    assert "suspend_frees_less" in rows[0].codes
+    assert not engine.asked
+    adapter = adapter_of(engine, clock, suspended_slots_are_free=True)
+    other = tmp_path / "other"
+    other.mkdir()
+    (row,), book = act(other, adapter, clock, "S")
+    assert engine.asked[0] == ("qmod", "-sj", "4")
+    assert row.outcome == "not_started"
+    assert [owed.what for owed in book.owed.values()] == ["resume"]
+    with driver(other, adapter, clock) as driving:
+        assert not driving.book.owed
+    assert engine.jobs[4]["state"] == "r"
+
+
+def test_the_room_of_a_suspended_job(tmp_path: Path) -> None:
+    clock = Clock()
+    engine = Engine(full(), clock)
+    engine.jobs[4].update(state="s")
+    assert adapter_of(engine, clock).room("4")  # it keeps its slots
+    adapter = adapter_of(engine, clock, suspended_slots_are_free=True)
+    assert adapter.room("4")  # three others of four
+    engine.jobs[5] = job()
+    assert not adapter.room("4")  # four others
+    assert not adapter.room("77")
+
+
+@pytest.mark.parametrize("letter", ["P", "N"])
+def test_p_and_n_are_refused(letter: str) -> None:
+    clock = Clock()
+    engine = Engine(full(), clock)
+    adapter = adapter_of(engine, clock)
+    for settings in ({"preemption_action": letter}, {"queues": {"low.q": {"preemption_action": letter}}}):
+        with pytest.raises(AdapterError, match=f"does not have action {letter}.*no job was touched"):
+            adapter.policy(**settings)
+    with pytest.raises(AdapterError, match=f"action {letter}"):
+        adapter.action({"P": "preempt", "N": "enhanced_suspend"}[letter])
+    assert not engine.asked
+
+
+def test_a_user_without_rights(tmp_path: Path) -> None:
+    clock = Clock()
+    engine = Engine(full(), clock)
+    engine.manager = False
+    (row,), book = act(tmp_path, adapter_of(engine, clock), clock)
+    assert row.outcome == "not_started"
+    assert "must be manager to set manager hold" in row.why
+    assert engine.asked == [("qhold", "-h", "s", "4")]
+    assert engine.jobs[4]["state"] == "r"
+    assert all(owed.what.startswith("look:") for owed in book.owed.values())
+
+
+def test_what_is_refused_with_status_0_takes_the_hold_back() -> None:
+    clock = Clock()
+    engine = Engine(full(rerun=2), clock)
+    answer = adapter_of(engine, clock).do("requeue_hold", "4", "")
+    assert (answer.status, answer.message) == ("refused", "The job 4 is not restartable")
+    assert not engine.jobs[4]["hold"]
+    forced = adapter_of(engine, clock, force=True)
+    assert forced.look(["4"])["4"].requeueable
+    assert forced.do("requeue_hold", "4", "").status == "done"
+    assert engine.jobs[4] | {"state": "Rq", "hold": True} == engine.jobs[4]
+
+
+def test_a_job_that_does_not_run_is_not_asked_to_leave() -> None:
+    clock = Clock()
+    engine = Engine(full(), clock)
+    answer = adapter_of(engine, clock).do("requeue_hold", "9", "")
+    assert (answer.status, "does not run" in answer.message) == ("refused", True)
+    assert not engine.jobs[9]["hold"]
+
+
+def test_a_lost_answer_is_unknown() -> None:
+    clock = Clock()
+    engine = Engine(full(), clock)
+    adapter = adapter_of(engine, clock)
+    engine.reachable = False
+    assert adapter.do("requeue_hold", "4", "").status == "unknown"
+    with pytest.raises(AdapterError, match="commlib error"):
+        adapter.snapshot()
+    with pytest.raises(AdapterError, match="commlib error"):
+        adapter.look(["4"])
+
+
+@pytest.mark.parametrize("name", ["", "x", "1;ls", "-1", "0", "1.0", "1.2.3", "--help"])
+def test_names_that_are_none(name: str) -> None:
+    with pytest.raises(AdapterError, match="is not the number of a Grid Engine job"):
+        GridEngine(runner=Engine({}, Clock())).look([name])
+
+
+@pytest.mark.parametrize("ckpt", [0, 4], ids=["rerun", "checkpoint"])
+@pytest.mark.parametrize("stuck", [False, True])
+@pytest.mark.parametrize("number", range(60))
+@pytest.mark.parametrize("kind", ["die", "die_after"])
+def test_killed_at_any_command(kind: Any, number: int, stuck: bool, ckpt: int, tmp_path: Path) -> None:
+    """Whichever command a driver is killed at: no job stays held or suspended, and none leaves twice."""
+    clock = Clock()
+    engine = Engine(full(ckpt=ckpt), clock)
+    engine.stuck = stuck
+
+    def die() -> None:
+        raise Killed
+
+    faults = Faults(engine, {number: Fault(kind)}, die)
+    with contextlib.suppress(Killed):
+        act(tmp_path, adapter_of(faults, clock), clock, "C" if ckpt else "R")
+    for _ in range(6):  # drivers that only bring to an end
+        clock.now += 30.0
+        with driver(tmp_path, adapter_of(engine, clock), clock):
+            pass
+    with driver(tmp_path, adapter_of(engine, clock), clock) as driving:
+        assert not driving.book.open
+        assert not driving.book.owed
+    for one in engine.jobs.values():
+        assert not one["hold"]
+        assert one["state"] in ("r", "Rr", "qw", "Rq")
+    assert set(engine.jobs) == {1, 2, 3, 4, 9}
+    asked = [words for words in engine.asked if words[:2] in (("qmod", "-rj"), ("qmod", "-sj"))]
+    assert len(asked) <= 1
+
+
+def test_an_adapter_that_keeps_its_promises() -> None:
+    clock = Clock()
+    engine = Engine(full(), clock)
+    assert check_adapter(adapter_of(engine, clock), victim="1")[-1] == "evicts_and_releases"
+
+
+def test_what_the_policy_lacks_is_said() -> None:
+    clock = Clock()
+    adapter = adapter_of(Engine(full(), clock), clock)
+    policy = adapter.policy()
+    assert policy.settings.preemption_action == "R"
+    assert policy.settings.max_reservation == 10
+    assert adapter.notices == (
+        "max_preemptees is 0: no job is preempted",
+        "automatic_preemption is off: no job is preempted without a command",
+    )
+    adapter.policy(**RULES)
+    assert adapter.notices == ()
+
+
+def test_the_journal_has_the_commands(tmp_path: Path) -> None:
+    clock = Clock()
+    engine = Engine(full(), clock)
+    act(tmp_path, adapter_of(engine, clock), clock)
+    intents = [line for line in read(tmp_path / "journal") if line["kind"] == "intent"]
+    assert [line["commands"] for line in intents] == [
+        [["qhold", "-h", "s", "4"], ["qmod", "-rj", "4"]],
+        [["qrls", "-h", "s", "4"]],
+    ]
