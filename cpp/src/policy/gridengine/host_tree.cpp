@@ -13,10 +13,10 @@ Index HostTree::running(Id node) const {
 }
 
 // On the deepest (shallowest) level that has any, of the queue with the highest (lowest) seq_no
-// there, the one with the shortest or longest run time, as the queue's action says, or the opposite.
-// Of equal start times the last job in canonical order; where queues of one seq_no differ in their
-// action, the first queue of the tree decides: Grid Engine goes through them from the last to the
-// first, and compares each with the best of its own kind only.
+// there, the one with the shortest or longest run time, as the queue's action says, or the
+// opposite. Of equal start times the last job in canonical order; where queues of one seq_no differ
+// in their action, the first queue of the tree decides: Grid Engine goes through them from the last
+// to the first, and compares each with the best of its own kind only.
 template <class May>
 const Task* HostTree::extreme(Id node, bool stop, May may) const {
   const auto rung = [&](const Task& t) {
@@ -40,7 +40,8 @@ const Task* HostTree::extreme(Id node, bool stop, May may) const {
   Time oldest = std::numeric_limits<Time>::max(), youngest = std::numeric_limits<Time>::min();
   for (const Task* t : found) {
     Time& limit = (queues_.longest[t->queue] != 0) == stop ? oldest : youngest;
-    if (best != nullptr && (&limit == &oldest ? t->start >= oldest : t->start <= youngest)) continue;
+    if (best != nullptr && (&limit == &oldest ? t->start >= oldest : t->start <= youngest))
+      continue;
     limit = t->start;
     best = t;
   }

@@ -28,8 +28,13 @@ void report(const Run& run, Recorder& recorder) {
     if (slot == kNoId) return;
     const auto [outcome, count] = run.subordination().verdict(slot);
     if (outcome != Outcome::kTaken)
-      recorder.events.push_back({state.node_of(slot), Stage::kSchedulingRun, outcome, operation,
-                                 kNoId, slot, nothing,
+      recorder.events.push_back({state.node_of(slot),
+                                 Stage::kSchedulingRun,
+                                 outcome,
+                                 operation,
+                                 kNoId,
+                                 slot,
+                                 nothing,
                                  {outcome, count.queue, kNoTime, count.count, count.most}});
   };
   if (slot == kNoId || preemptee) {

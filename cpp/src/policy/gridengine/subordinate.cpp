@@ -40,8 +40,7 @@ void Run::subordinate() {
       ++(change.stops ? tally.victims : tally.resumes);
     }
     tally.jobs += change.stops;
-    becomes_[o] =
-        static_cast<std::uint8_t>(change.stops ? JobState::kSuspended : JobState::kRuns);
+    becomes_[o] = static_cast<std::uint8_t>(change.stops ? JobState::kSuspended : JobState::kRuns);
   }
   decisions.name_queues(set_.subordinates.names);
 }

@@ -19,8 +19,7 @@ Subordination::Subordination(const ClusterState& state, const Settings& settings
   for (const Id q : set_.below) below_a_pair_[q] = 1;
   for (Id q = 0; q < static_cast<Id>(queues); ++q)
     if (set_.most[q] > 0) bottom_up_.push_back(q);
-  std::ranges::sort(bottom_up_, {},
-                    [&](Id q) { return std::pair(-set_.depth(q), set_.place[q]); });
+  std::ranges::sort(bottom_up_, {}, [&](Id q) { return std::pair(-set_.depth(q), set_.place[q]); });
 
   const auto operations = state.operations().rows();
   stopped_.assign(static_cast<std::size_t>(operations), 0);
@@ -143,8 +142,7 @@ void Subordination::bar_suspended() {
     const bool barred = std::ranges::any_of(state_.allocations_of(o), [&](Id slot) {
       return suspended(state_.node_of(slot), queue_of(slot), &count);
     });
-    if (barred && status_[o] == TaskStatus::kRuns)
-      move(o, true, Reason::kQueueSuspended, count);
+    if (barred && status_[o] == TaskStatus::kRuns) move(o, true, Reason::kQueueSuspended, count);
     const bool in_tree = std::ranges::any_of(state_.allocations_of(o), [&](Id slot) {
       return queue_of(slot) != kNoId && set_.parent[queue_of(slot)] != kNoId;
     });

@@ -71,13 +71,13 @@ class Subordination {
   const RowSettings& rows_;
   const ResourceSpace& resources_;
   bool on_, has_slots_ = false;
-  Column<std::uint8_t> stopped_;      // O
-  Column<std::uint8_t> below_a_pair_; // by queue: it is named in a queue-wise list
-  Column<double> used_;               // N x queues: slots; empty: no queue-wise list
-  Column<Id> bottom_up_;              // queues with a slot-wise list
+  Column<std::uint8_t> stopped_;       // O
+  Column<std::uint8_t> below_a_pair_;  // by queue: it is named in a queue-wise list
+  Column<double> used_;                // N x queues: slots; empty: no queue-wise list
+  Column<Id> bottom_up_;               // queues with a slot-wise list
   std::vector<Start> started_;
-  Column<TaskStatus> status_;  // O
-  Column<Moved> moved_;         // O: in this run
+  Column<TaskStatus> status_;             // O
+  Column<Moved> moved_;                   // O: in this run
   std::vector<std::vector<Task>> tasks_;  // by node, of queues in slot-wise trees
   std::vector<Change> changes_;
 };

@@ -17,7 +17,18 @@ if TYPE_CHECKING:
     from evenhand.model import Snapshot
     from evenhand.systems.gridengine.settings import GridEngineQueue
 
-__all__ = ["SubordinateList", "SubordinateText", "queue_numbers", "subordinate_columns", "wrong_trees"]
+__all__ = ["BY_QUEUE", "SubordinateList", "SubordinateText", "queue_numbers", "subordinate_columns", "wrong_trees"]
+
+#: Codes of jobs that are left as they are by the count of a queue.
+BY_QUEUE: Final = frozenset(
+    {
+        "others_stop_first",
+        "stays_subordinate",
+        "subordinate_queue_suspended",
+        "subordinate_to_none",
+        "within_subordinate_threshold",
+    }
+)
 
 _SLOTWISE: Final = re.compile(r"slots\s*=\s*(\S+?)\s*\((.*)\)", re.DOTALL)
 _MOST: Final = 2**31 - 1

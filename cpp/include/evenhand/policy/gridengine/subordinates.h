@@ -13,7 +13,8 @@
 namespace evenhand::gridengine {
 
 struct Subordinates {
-  // By queue, slot-wise. `place`: in the order of the trees, each queue before its subordinate ones.
+  // By queue, slot-wise. `place`: in the order of the trees, each queue before its subordinate
+  // ones.
   Column<Id> parent;             // the queue whose list names it; kNoId: none
   Column<Index> most;            // slots=: jobs that may run in it and below it; 0: it has no list
   Column<Index> seq;             // seq_no in its parent's list
