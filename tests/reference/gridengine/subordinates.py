@@ -166,8 +166,7 @@ class Subordination:
         """Only what has not been moved is told of; what comes back to where it was is not, either."""
         self.runs.discard(name)
         self.rests.discard(name)
-        if action == "resume":
-            self.runs.add(name)
+        (self.runs if action == "resume" else self.barred).add(name)
         if self.changes.get(name) == "resume" and action == "preempt":
             self.changes[name] = ""
         elif name not in self.changes and name not in self.left_alone:
