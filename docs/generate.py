@@ -41,6 +41,7 @@ def main() -> None:
     write(REFERENCE / "command-line.md", command_line_page())
     write(REFERENCE / "diagnostics.md", diagnostics_page())
     write(REFERENCE / "reasons.md", reasons_page())
+    write(REFERENCE / "gridengine-actions.md", actions_page())
     write(REFERENCE / "api.md", api_page())
     for notebook in sorted((DOCS.parent / "notebooks").glob("*.ipynb")):
         text = notebook.read_text().replace("](../docs/", "](../../")  # links that hold on either place
@@ -240,6 +241,29 @@ def reasons_page() -> str:
     forgotten = {row.kind for row in reasons.TABLE} - set(KINDS)
     if forgotten:
         raise LookupError(f"codes of no section: {sorted(forgotten)}")
+    return "\n".join([*lines, ""])
+
+
+# --- what Grid Engine's actions free
+
+
+ACTIONS = """\
+What becomes of what a job holds, by [Grid Engine's](../../policies/gridengine.md) action, the kind of resource, and whether it is available after
+preemption (`aapre`). The last column is with `preemptees_keep_resources`: what is freed is then the smaller of what the job holds and what its
+preemptor takes beyond what is free. Action S does not look at `aapre`: it frees slots, whatever is said of them. T, R and C end the job's processes,
+which keep nothing."""
+
+
+def actions_page() -> str:
+    """Action by kind of resource, `aapre` and `preemptees_keep_resources`, from the table that plans use."""
+    columns = eh.policies.GridEngine.effects().to_dict()
+    names = ("action", "mode", "resource", "aapre", "frees", "keeping")
+    lines = ["# What Grid Engine's actions free", "", ACTIONS, ""]
+    lines += ["| action | mode | resource | `aapre` | is | with `preemptees_keep_resources` |"]
+    lines += ["| --- | --- | --- | --- | --- | --- |"]
+    for row in zip(*(columns[name] for name in names), strict=True):
+        cells = ["yes" if cell is True else "no" if cell is False else str(cell) for cell in row]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, ""])
 
 

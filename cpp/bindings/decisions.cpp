@@ -69,6 +69,17 @@ py::dict columns_of(const Decisions& decisions, const std::vector<Decision>& row
   put_step_proofs(out, decisions);
   if (std::ranges::any_of(rows, [](const Decision& d) { return d.ran != kNoTime; }))
     column("ran", [](const Decision& d) { return d.ran; });
+  if (std::ranges::any_of(rows, [](const Decision& d) { return d.over.queue != kNoId; })) {
+    py::list names;
+    for (const Decision& d : rows)
+      names.append(d.over.queue == kNoId ? std::string()
+                                         : decisions.queue_names()[at(d.over.queue)]);
+    out["queue"] = py::module_::import("numpy").attr("array")(names, "U");
+    column("queue_count", [](const Decision& d) { return d.over.count; });
+    column("queue_most", [](const Decision& d) { return d.over.most; });
+    column("queue_level", [](const Decision& d) { return d.over.level; });
+    column("queue_seq", [](const Decision& d) { return d.over.seq; });
+  }
   return out;
 }
 

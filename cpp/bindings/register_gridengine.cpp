@@ -38,6 +38,17 @@ Settings settings_of(const py::dict& values) {
   in.read("rerun", s.rerun);
   in.read("has_method", s.has_method);
   in.read_enum("queue_action", s.queue_action);
+  gridengine::Subordinates& below = s.subordinates;
+  in.read("parent", below.parent);
+  in.read("most", below.most);
+  in.read("seq", below.seq);
+  in.read("longest", below.longest);
+  in.read("place", below.place);
+  in.read("above", below.above);
+  in.read("below", below.below);
+  in.read("used", below.used);
+  in.read("queue_of_pool", below.queue_of_pool);
+  in.read_object("queue_names", below.names);
   in.read("minimum_budget", s.minimum_budget);
   s.pace = pace_of(in);
   in.finish();

@@ -307,11 +307,18 @@ void ClusterState::set_note(Id slot, Index note) {
   change(slot, [&](Id version) { allocations_.set_note(version, note); });
 }
 
-void ClusterState::set_started(Id slot, Id request, Time planned_end) {
+void ClusterState::set_planned_end(Id slot, Time planned_end) {
+  change(slot, [&](Id version) {
+    allocations_.set(&AllocationColumns::planned_end, version, planned_end, kNoTime);
+  });
+}
+
+void ClusterState::set_started(Id slot, Id request, Time planned_end, Time start) {
   change(slot, [&](Id version) {
     using A = AllocationColumns;
     using R = RequestColumns;
-    allocations_.set(&A::start_time, version, last_start_[slot], Time{0});
+    allocations_.set(&A::start_time, version, start == kNoTime ? last_start_[slot] : start,
+                     Time{0});
     allocations_.set(&A::planned_end, version, planned_end, kNoTime);
     allocations_.set(&A::preemptible, version,
                      requests_.get(&R::preemptible, request, std::uint8_t{1}), std::uint8_t{1});

@@ -124,14 +124,21 @@ ClusterState Engine::named() const {
   for (Id slot = 0; slot < state.slots(); ++slot) {
     if (state.gone(slot) && !state.away(slot)) continue;
     const Running& r = running_[slot];
+    // As its row has it, where it says when it ends: what was only stopped has not started anew.
+    using A = AllocationColumns;
+    const bool by_row = options_.planned_ends;
+    const Time last = state.last_start(slot);
+    const Time began = by_row ? state.allocations().get(&A::start_time, slot, last) : last;
     if (r.request != kNoId) {
-      state.set_started(slot, r.request, planned_end(slot));
+      const Time end =
+          by_row ? state.allocations().get(&A::planned_end, slot, kNoTime) : planned_end(slot);
+      state.set_started(slot, r.request, end, began);
       name.assign(state.requests().keys().name(r.request));
       state.set_name(slot, name.append("/").append(std::to_string(r.log)));
     }
     const Leaving* leaving = state.leaving_at(slot);
     if (leaving == nullptr) continue;
-    Departure departure{state.last_start(slot), r.leaves, {}, {}};
+    Departure departure{began, r.leaves, {}, {}};
     const Beneficiary served = leaving->beneficiary;
     if (served.operation >= 0 && state.operations().present(served.operation))
       departure.operation = state.operations().keys().name(served.operation);

@@ -290,10 +290,14 @@ void Engine::suspend(Id slot, const Decision& d, const Amount* kept, Id row) {
   if (d.node != kNoId) begin_waiting(d.node);
 }
 
+// What had kept all it has was only stopped: it has not started anew.
 void Engine::resume(const Decision& d, Id row) {
   const Id slot = d.slot;
-  if (const Amount* holds = state_->kept(slot)) hold(slot, holds, -1);
+  const Amount *holds = state_->kept(slot), *all = state_->amounts(slot);
+  const bool kept_all = holds != nullptr && std::equal(holds, holds + width_, all);
+  if (holds != nullptr) hold(slot, holds, -1);
   const Running before = running_[slot];
+  const Time stopped = log_.allocations.end[before.log];
   --away_count_;
   on({.kind = Delta::Kind::kResume, .row = slot, .node = d.node, .time = now_});
   log_.decisions.allocation[row] = log_.allocations.request.rows();
@@ -303,12 +307,28 @@ void Engine::resume(const Decision& d, Id row) {
   r.saved = before.saved;
   log_.allocations.kept[r.log] = r.done;
   log_.allocations.resumed_from[r.log] = before.log;
-  if (options_.planned_ends && before.request != kNoId) {
-    const Asked& asked = asked_[before.request];
+  const auto cells = [&](auto&& set) {
     change({.kind = Delta::Kind::kCells, .row = slot}, [&] {
-      state_->set_started(slot, before.request,
-                          asked.duration == kNoTime ? kNoTime : now_ + asked.duration - r.done);
+      set();
       return slot;
+    });
+  };
+  if (before.request == kNoId) {
+    // Of the start: what was left to do until its planned end is left yet.
+    const Time planned = state_->allocations().get(&AllocationColumns::planned_end, slot, kNoTime);
+    if (planned != kNoTime) {
+      const Time left = std::max<Time>(planned - (stopped == kNoTime ? begin_ : stopped), 0);
+      cells([&] { state_->set_planned_end(slot, now_ + left); });
+      push(now_ + left, Phase::kEnd, slot, r.token);
+    }
+  } else if (options_.planned_ends) {
+    const Asked& asked = asked_[before.request];
+    const Time planned = asked.duration == kNoTime ? kNoTime : now_ + asked.duration - r.done;
+    cells([&] {
+      if (kept_all)
+        state_->set_planned_end(slot, planned);
+      else
+        state_->set_started(slot, before.request, planned);
     });
   }
   begin_work(slot);

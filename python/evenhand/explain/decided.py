@@ -51,6 +51,7 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
         "lacking": lacking,
         "violated": "",
         "over": "",
+        **_counted(decision),
     }
     if decision.reason == "resource_overcommit":
         over = facts.object(np.maximum(-column("free_before")[row], 0))
@@ -159,10 +160,18 @@ def explain_resumed(facts: Facts, row: int) -> Explanation:
         node=facts.of_node(decision.node, "no node"),
         needed=amounts(facts.object(needed)),
         free=amounts(facts.object(free, zeros=True)),
+        **_counted(decision),
     )
     sentences = [sentence(text), *_beneficiary(facts, int(decisions.column("operation")[row]))]
     name = decision.allocation if decision.allocation is not None else ""
     return Explanation(name, "allocations", decision.reason, tuple(sentences), decision.numbers)
+
+
+def _counted(decision: Decision) -> dict[str, str]:
+    """Return what was counted in a queue, as it stands in a sentence."""
+    return {
+        name: name_of(decision.numbers.get(name, "")) for name in ("queue", "count", "most", "level", "seq_no")
+    }
 
 
 def explain_start(facts: Facts, rows: list[int]) -> Explanation:

@@ -131,6 +131,10 @@ class Facts:
             return {}
         pool, instant = int(trace["pool"][event]), float(trace["instant"][event]) / 1e6
         why = OUTCOMES[int(trace["pace"][event])]
+        if (by_queue := getattr(self.plan.policy, "counted", None)) is not None:
+            counts = (int(trace[name][event]) for name in ("victims", "most"))
+            if numbers := by_queue(why, pool, *counts):
+                return dict(numbers)
         pace, name = self.setting("pace"), self.element(pool) if pool > 0 else "the cluster"
         if why == "victim_cooldown":
             numbers = {"last_preempted": instant, "victim_cooldown": pace.victim_cooldown}

@@ -13,6 +13,7 @@ from evenhand.building.readback import NO_TIME
 from evenhand.frozen import Frozen, FrozenDict, freeze, read_only, same_columns, thaw
 from evenhand.plans.columns import Name, amounts_of, element_keys, objects, picked, seconds_of
 from evenhand.plans.fewest import fewest_numbers
+from evenhand.plans.queue_counts import queue_numbers
 from evenhand.reasons import ACTIONS, GROUPS, MODES, REASONS, STAGES
 from evenhand.table import Table, Tabular
 
@@ -59,7 +60,8 @@ class Decision:
         Code of the reason; see `evenhand.reasons`.
     numbers : mapping
         What was compared: amounts by resource; ``minimum`` says how far the victims of the step were
-        proved to be the fewest, where that is asked for (`evenhand.plans.fewest.fewest_numbers`).
+        proved to be the fewest, where that is asked for (`evenhand.plans.fewest.fewest_numbers`); ``queue``
+        and its like what was counted there (`evenhand.plans.queue_counts.queue_numbers`).
     stage : str
         Where in the node's heartbeat it was decided.
     step : int
@@ -374,6 +376,7 @@ class Decisions(Frozen, Tabular, Sequence[Decision]):
                 numbers["violated"] = keys[c["violated"][row]]
             if "ran" in c and c["ran"][row] != NO_TIME:
                 (numbers["wallclock"],) = seconds_of(c["ran"][row : row + 1])
+            numbers |= queue_numbers(c, row)
             if proof := fewest_numbers(c, row):
                 numbers["minimum"] = proof
             result.append(numbers | dict(self._repairs.get(row, {})))

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import evenhand as eh
-from evenhand.systems.gridengine.slotwise import suspended
 
 Answers = dict[str, Any]
 Row = dict[str, Any]
@@ -224,8 +223,56 @@ def _preempted(plan: eh.Plan) -> set[str]:
 
 
 def slotwise(case: Mapping[str, Any]) -> Answers:
-    """Tasks that are suspended on subordinate queues, in order."""
-    return {"suspended": suspended(case["queues"], case["thresholds"], case["tasks"])}
+    """Tasks that are suspended on subordinate queues, in order.
+
+    Once as all of them run already, and once as runs start the last one: both must say the same.
+    """
+    *others, last = case["tasks"]
+    policy = eh.policies.GridEngine(queues=_queues(case))
+    stopped = [d.operation for d in eh.plan(_host(case, [*others, last], []), policy).decisions.victims]
+    first = eh.plan(_host(case, others, [last]), policy)
+    second = eh.plan(_host(case, others, [last]).after(first), policy, first.state)
+    in_turn = [d.operation for plan in (first, second) for d in plan.decisions.victims]
+    if sorted(in_turn) != sorted(stopped):
+        raise AssertionError(f"{in_turn} stop where the last task starts, {stopped} where all run")
+    return {"suspended": stopped}
+
+
+def _queues(case: Mapping[str, Any]) -> dict[str, Row]:
+    """The lists of the queues that have any."""
+    lists = {}
+    for name, most in case["thresholds"].items():
+        below = [
+            f"{queue}:{of['seq']}:{of['action']}"
+            for queue, of in case["queues"].items()
+            if of["parent"] == name
+        ]
+        lists[name] = {"subordinate_list": f"slots={most}({','.join(below)})"}
+    return lists
+
+
+def _host(case: Mapping[str, Any], running: list[Row], waiting: list[Row]) -> eh.Snapshot:
+    """One host with room for all tasks."""
+    tasks = [*running, *waiting]
+    return eh.Snapshot.from_dict(
+        {
+            "now": max(task["start"] for task in tasks),
+            "resources": {"slots": {}},
+            "nodes": [{"name": "host", "capacity": {"slots": len(tasks)}}],
+            "pools": [{"name": queue} for queue in case["queues"]],
+            "operations": [{"name": task["id"], "pool": task["queue"]} for task in tasks],
+            "allocations": [
+                {
+                    **{"name": f"{task['id']}@host", "operation": task["id"], "node": "host"},
+                    **{"resources": {"slots": 1}, "start_time": task["start"]},
+                }
+                for task in running
+            ],
+            "requests": [
+                {"name": task["id"], "operation": task["id"], "resources": {"slots": 1}} for task in waiting
+            ],
+        }
+    )
 
 
 def _seconds(clock: str) -> int:

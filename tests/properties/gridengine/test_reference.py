@@ -43,9 +43,8 @@ def said(plan: eh.Plan) -> list[dict[str, Any]]:
         if d.action == "reserve":
             row["until"] = d.until
         if d.action == "preempt":
-            assert d.beneficiary is not None
             row |= {"mode": d.mode, "until": d.until, "freed": dict(d.freed), "kept": dict(d.kept)}
-            row["beneficiary"] = d.beneficiary.operation
+            row["beneficiary"] = d.beneficiary.operation if d.beneficiary else None
         found.append(row)
     return found
 

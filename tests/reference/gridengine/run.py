@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Any
 
 from tests.reference.gridengine.requests import Accepted
+from tests.reference.gridengine.subordinates import Subordination, Trees
 from tests.reference.gridengine.world import FOREVER, MODES, Amounts, Job, Take, World, less, minimum
 
 
@@ -43,14 +44,27 @@ class Run:
     rules: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.planned = self.world.taken()
+        self.trees = Trees(self.world)
+        self.begun: list[tuple[Any, ...]] = []
+        self.closed = False  # whether a suspended queue was in the way of the last placing
+        self.planned = self.world.taken(self.trees.stopped)
         self.here = [t for t in self.planned if t.since <= self.world.now]
         self.reserved = 0
         jobs = self.world.jobs.values()
-        self.preemptees = sum(bool(job.some("preempted", "preempting")) for job in jobs)
+        self.preemptees = sum(
+            bool(job.some("preempted", "preempting")) and not self.trees.stopped(job) for job in jobs
+        )
         self.claimed: set[str] = set()
         for waiting in self.queue():
             self.serve(waiting)
+        for name, action in Subordination(self.trees, self.claimed, self.begun).changes.items():
+            for a in self.world.jobs[name].allocations if action else ():
+                row: dict[str, Any] = {"at": self.world.now}
+                if action == "preempt":
+                    kept = {r: x for r, x in a["resources"].items() if x}
+                    row |= {"mode": "suspend", "until": self.world.now, "freed": {}, "kept": kept}
+                    row["beneficiary"] = None
+                self.say(action, str(a["name"]), a.get("node"), **row)
 
     @property
     def s(self) -> Any:
@@ -59,7 +73,7 @@ class Run:
     def queue(self) -> list[Waiting]:
         found = []
         for job in self.world.jobs.values():
-            if away := job.some("preempted"):
+            if (away := job.some("preempted")) and not self.trees.stopped(job):
                 parts = [Part(a, less(a["resources"], a.get("held") or {}), a["node"]) for a in away]
                 found.append(Waiting(job, parts, FOREVER, True, since=job.start_time))
             if job.requests:
@@ -117,6 +131,7 @@ class Run:
         where: list[str] = []
         nodes = list(self.world.nodes)
         begin = 0
+        self.closed = False
         for i, part in enumerate(w.parts):
             begin = begin if i and w.parts[i - 1].row is part.row else 0
             for place in range(begin, len(nodes)):
@@ -124,7 +139,10 @@ class Run:
                 fits = self.world.fits(self.planned + added, node, part.need, since, until)
                 if now:
                     fits = fits and self.world.fits(self.here + added, node, part.need, since, since + 1e-9)
-                if fits and self.allowed(part, node):
+                fits = fits and self.allowed(part, node)
+                if fits and now and self.trees.suspended(node, self.queue_of(w, part), self.begun):
+                    self.closed = True
+                elif fits:
                     where.append(node)
                     added.append(Take(node, part.need, since, until))
                     begin = place
@@ -156,6 +174,9 @@ class Run:
             self.keep(w, self.first_fit(w))
         return ""
 
+    def queue_of(self, w: Waiting, part: Part) -> str | None:
+        return self.world.queue_name(part.row) if w.preemptee else self.world.known(w.job.pool)
+
     def begin(self, w: Waiting, where: Sequence[str]) -> None:
         now = self.world.now
         until = now + w.duration
@@ -164,6 +185,7 @@ class Run:
             self.say("resume" if w.preemptee else "start", name, node, at=now)
             self.planned.append(Take(node, part.need, now, until))
             self.here.append(Take(node, part.need, now, FOREVER))
+            self.begun.append((w.job.name, node, self.queue_of(w, part), part.need))
 
     def keep(self, w: Waiting, at: float) -> bool:
         if at == FOREVER:
@@ -192,7 +214,8 @@ class Run:
         if where := self.place(w, self.world.now, True):
             self.begin(w, where)
             return "available_now" if asked else ""
-        rule = self.wait(w, asked)
+        # No job that leaves would open a suspended queue.
+        rule = "subordinate_queue_suspended" if self.closed else self.wait(w, asked)
         self.planned += own
         self.here += [take for take in own if take.since <= self.world.now]
         return rule

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +36,7 @@ class Job:
     user: str
     job_name: str | None
     start_time: float
+    pool: str | None = None
     allocations: list[dict[str, Any]] = field(default_factory=list)
     requests: list[dict[str, Any]] = field(default_factory=list)
 
@@ -65,7 +67,7 @@ class World:
         self.jobs = {
             str(o["name"]): Job(
                 *(str(o["name"]), o.get("priority") or 0, o.get("user") or ""),
-                *((o.get("settings") or {}).get("job_name"), o.get("start_time", 0)),
+                *((o.get("settings") or {}).get("job_name"), o.get("start_time", 0), o.get("pool")),
             )
             for o in sorted(data.get("operations", ()), key=key)
         }
@@ -97,8 +99,19 @@ class World:
         end += s.DURATION_OFFSET
         return float(end) if end > self.now else soon
 
+    def queue_name(self, allocation: Mapping[str, Any]) -> str | None:
+        """That of its row, else that which is called like its job's pool."""
+        own = (allocation.get("settings") or {}).get("queue")
+        return self.known(own) if own is not None else self.known(self.jobs[str(allocation["operation"])].pool)
+
+    def known(self, queue: str | None) -> str | None:
+        """None: no setting says anything of it."""
+        lists = [q.subordinate_list or "" for q in self.settings.queues.values()]
+        named = any(re.search(rf"(^|[(, ]){re.escape(queue)}($|[:=), ])", text) for text in lists if queue)
+        return queue if queue in self.settings.queues or named else None
+
     def queue(self, allocation: Mapping[str, Any]) -> Any:
-        return self.settings.queues.get((allocation.get("settings") or {}).get("queue"))
+        return self.settings.queues.get(self.queue_name(allocation))
 
     def checkpointable(self, job: Job) -> bool:
         return all(a.get("checkpointable") for a in job.some("running"))
@@ -134,14 +147,14 @@ class World:
 
     # --- room
 
-    def taken(self) -> list[Take]:
+    def taken(self, as_if_running: Callable[[Job], bool] = lambda _: False) -> list[Take]:
         """Everything that is there, as long as it is taken to last."""
         found = []
         for job in self.jobs.values():
             for a in job.allocations:
                 node, state = a.get("node"), a.get("state", "running")
                 held = a.get("held") or {}
-                if state == "preempted":
+                if state == "preempted" and not as_if_running(job):
                     found.append(Take(node, held, self.now, FOREVER))
                     continue
                 end = self.ends(a)

@@ -192,7 +192,9 @@ class ClusterState {
   void set_preemptible(Id slot, bool preemptible);
   void set_note(Id slot, Index note);
   // What its request says of one that has just started from it, and when it will end.
-  void set_started(Id slot, Id request, Time planned_end);
+  // It started then, by default at its last start.
+  void set_started(Id slot, Id request, Time planned_end, Time start = kNoTime);
+  void set_planned_end(Id slot, Time planned_end);
   void set_name(Id slot, std::string_view name);  // of one that has none
   void set_deadline(Id slot, Time deadline);  // of one that is leaving; for whom it leaves stays
 

@@ -53,7 +53,11 @@ enum class Reason : std::uint8_t {
   kManualPreemption,
   kSemiAutomaticPreemption,
   kAutomaticPreemption,
-  kReservedAhead
+  kReservedAhead,
+  kSubordinateThreshold,
+  kQueueSuspended,
+  kSubordinateResumes,
+  kQueueResumed
 };
 
 // What became of a request or an allocation where a plan looked at it.
@@ -155,6 +159,11 @@ enum class Outcome : std::uint8_t {
   kWaitsForReservation,
   kNotNamed,
   kActionNotAllowed,
+  kSubordinateQueueSuspended,
+  kSubordinateToNone,
+  kWithinSubordinateThreshold,
+  kOthersStopFirst,
+  kStaysSubordinate,
   kVictimCooldown,
   kSparedRunTime,
   kSparedEndsSoon,

@@ -1,6 +1,8 @@
 // What a plan consists of: flat records in the order in which they are carried out.
 #pragma once
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "evenhand/model/cluster_state.h"
@@ -18,6 +20,13 @@ enum class Mode : std::uint8_t {
   kPreempt,
   kEnhancedSuspend,
   kSuspend
+};
+
+// How many run in a queue, and how many may; where below it in its tree a job is.
+struct QueueCount {
+  Id queue = kNoId;
+  Index count = 0, most = 0;
+  Index level = -1, seq = -1;
 };
 
 struct Decision {
@@ -39,6 +48,7 @@ struct Decision {
   Time grace = 0, at = 0, until = kNoTime;
   Time ran = kNoTime;  // how long a victim has run, of systems that say so
   bool soft = false;   // a reservation whose room others may use
+  QueueCount over{};   // of a job that stops or resumes by the count of a queue
 };
 
 // Amounts of a decision, R each.
@@ -68,6 +78,9 @@ class Decisions {
 
   const std::vector<Decision>& rows() const noexcept { return rows_; }
   const std::vector<StepProof>& proofs() const noexcept { return proofs_; }
+  // What queues are called, where decisions count what runs in them.
+  void name_queues(std::vector<std::string> names) { queue_names_ = std::move(names); }
+  const std::vector<std::string>& queue_names() const noexcept { return queue_names_; }
   // Which of freed, free_before, needed, usage_before, kept: n x R.
   Column<Amount> amounts(int which) const;
 
@@ -76,6 +89,7 @@ class Decisions {
   std::vector<Decision> rows_;
   std::vector<StepProof> proofs_;
   Column<Amount> amounts_;  // n x 5 x R
+  std::vector<std::string> queue_names_;
 };
 
 }  // namespace evenhand

@@ -30,10 +30,14 @@ std::size_t Run::first_with_room(const Amount* need, Size from, Also also) const
 
 bool Run::place(const Entry& entry, Time from, bool now) {
   placed_.clear();
+  closed_ = false;
   const Time until = after(from, entry.duration);
   const auto next = [&](const Unit& unit, Size since) {
     const auto also = [&](Id n) {
-      return calendar_.fits(n, unit.need, from, until) && allowed(unit, n);
+      if (!calendar_.fits(n, unit.need, from, until) || !allowed(unit, n)) return false;
+      if (!now || open(entry, unit, n)) return true;
+      closed_ = true;
+      return false;
     };
     if (now) return first_with_room(unit.need, since, also);
     while (since < nodes_.size() && !also(nodes_[since])) ++since;

@@ -24,18 +24,33 @@ void report(const Run& run, Recorder& recorder) {
       request != kNoId ? state.operation_of_request(request) : state.operation_of(slot);
   const bool preemptee = slot != kNoId && state.away(slot);
   const Column<Amount> nothing(state.width(), 0);
+  const auto by_rule = [&] {
+    if (slot == kNoId) return;
+    const auto [outcome, count] = run.subordination().verdict(slot);
+    if (outcome != Outcome::kTaken)
+      recorder.events.push_back({state.node_of(slot),
+                                 Stage::kSchedulingRun,
+                                 outcome,
+                                 operation,
+                                 kNoId,
+                                 slot,
+                                 nothing,
+                                 {outcome, count.queue, kNoTime, count.count, count.most}});
+  };
   if (slot == kNoId || preemptee) {
     for (const Entry& e : run.queue)
       if (e.operation == operation && e.preemptee == preemptee)
         recorder.events.push_back(
             {kNoId, Stage::kSchedulingRun, e.outcome, operation, request, slot,
              e.failed == request && !e.missing.empty() ? e.missing : nothing});
+    by_rule();
     return;
   }
   for (const Attempt& a : run.attempts)
     recorder.events.push_back({state.node_of(slot), Stage::kSchedulingRun, a.verdict[operation],
                                operation, a.request, slot, nothing,
                                a.spared.empty() ? Spared{} : a.spared[operation]});
+  by_rule();
 }
 
 }  // namespace

@@ -275,6 +275,7 @@ void Run::take(Entry& entry, std::span<Provider* const> victims, Reason reason) 
   Column<Amount> limit(width_);
   for (Provider* p : victims) {
     p->claimed = true;
+    subordination_.leaves(p->operation);
     pace_.took(state_, p->operation);
     ++preemptees_;
     if (stops(p->mode)) {

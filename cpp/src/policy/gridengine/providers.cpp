@@ -68,7 +68,7 @@ void Run::describe(Provider& p) const {
   p.action = set_.action;
   bool other = false, released = true, swapped = true;
   for (const Id slot : p.slots) {
-    const Id of = cell(rows_.queue, slot, kNoId), node = state_.node_of(slot);
+    const Id of = subordination_.queue_of(slot), node = state_.node_of(slot);
     p.checkpointable &= rows.get(&AllocationColumns::checkpointable, slot) != 0;
     // As a job, or by the queue in which it runs.
     p.rerunnable &=

@@ -33,7 +33,8 @@ void Run::build_calendar() {
   calendar_.set(calendar_.shared(), now.of_nodes() + at(calendar_.shared()) * width_);
   std::vector<Ending> endings;
   for (Id slot = 0; slot < static_cast<Id>(state_.slots()); ++slot) {
-    if (state_.gone(slot)) continue;
+    // What is stopped on subordinate ends as if it ran.
+    if (state_.gone(slot) && !subordination_.stopped_slot(slot)) continue;
     const Time end = ends(slot);
     if (!state_.leaving(slot)) due(end);
     if (end != kForever) endings.push_back({end, state_.node_of(slot), slot});
@@ -87,7 +88,7 @@ void Run::build_queue() {
     entry.priority = priority(o);
     if (any_away) {
       for (const Id slot : in_order(state_.allocations(), state_.allocations_of(o))) {
-        if (!state_.away(slot)) continue;
+        if (!state_.away(slot) || subordination_.stopped(o)) continue;
         Amount* need = needs_.row(slot, width_);
         const Amount *all = state_.amounts(slot), *held = state_.kept(slot);
         for (Size r = 0; r < width_; ++r) need[r] = all[r] - (held != nullptr ? held[r] : 0);

@@ -14,6 +14,7 @@ Run::Run(const Inputs& inputs, const Memory& before, const ClusterState& state, 
       before_(before),
       state_(state),
       pace_(pace),
+      subordination_(state, set_, rows_, before.state),
       record_(record),
       width_(state_.width()),
       nodes_(state_.nodes().in_order()),
@@ -37,9 +38,10 @@ Run::Run(const Inputs& inputs, const Memory& before, const ClusterState& state, 
                                        held_kind(resources().kind[r], is_managed(r)),
                                        resources().available_after_preemption[r] != 0));
   for (const Id o : operations_)
-    preemptees_ += std::ranges::any_of(state_.allocations_of(o), [&](Id slot) {
-      return state_.away(slot) || state_.leaving(slot);
-    });
+    preemptees_ +=
+        !subordination_.stopped(o) && std::ranges::any_of(state_.allocations_of(o), [&](Id slot) {
+          return state_.away(slot) || state_.leaving(slot);
+        });
 }
 
 void Run::begin() {
@@ -74,13 +76,14 @@ void Run::finish() {
       memory.state[o] = becomes_[o];
   }
   if (!queue.empty()) next_due = state_.now();
+  subordinate();
 }
 
 void Run::resume_or_reserve(Entry& entry) {
   entry.outcome = barred(entry);
   if (entry.outcome != Outcome::kStarted) return;
   if (place(entry, state_.now(), true)) return start(entry);
-  entry.outcome = Outcome::kNoFreeRoom;
+  entry.outcome = closed_ ? Outcome::kSubordinateQueueSuspended : Outcome::kNoFreeRoom;
   if (!reserves()) return;
   entry.at = first_fit(entry);
   if (*entry.at == kForever) return;
@@ -97,6 +100,11 @@ void Run::start_or_reserve(Entry& entry) {
   if (place(entry, now, true)) {
     start(entry);
     if (ask != Asked::kNothing) entry.outcome = Outcome::kAvailableNow;
+    return;
+  }
+  if (closed_) {  // no job that leaves would open it
+    entry.outcome = Outcome::kSubordinateQueueSuspended;
+    credit_own(entry.operation, -1);
     return;
   }
   entry.outcome = Outcome::kNoFreeRoom;
@@ -174,6 +182,7 @@ void Run::start(Entry& entry) {
     add_room(unit.need, p.node, -1);
     calendar_.take(p.node, unit.need, now, until);
     claim(unit.need, now, until, true);
+    subordination_.starts(entry.operation, p.node, queue_of(entry, unit), unit.need);
   }
   becomes_[entry.operation] = static_cast<std::uint8_t>(JobState::kRuns);
   if (entry.preemptee) memory.state[entry.operation] = 0;
@@ -267,7 +276,9 @@ Column<std::uint8_t> Run::states() const {
       runs |= state_.running(slot);
       stopped |= state_.holds(slot) && !state_.running(slot);
     }
-    if (away)
+    if (subordination_.stopped(o))
+      raise(o, JobState::kSuspended);
+    else if (away)
       raise(o, before_.state.size() > at(o) && before_.state[o] != 0
                    ? static_cast<JobState>(before_.state[o])
                    : JobState::kPreempted);

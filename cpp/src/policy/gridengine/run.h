@@ -14,6 +14,7 @@
 #include "evenhand/policy/gridengine/planner.h"
 #include "evenhand/preempt/effects.h"
 #include "evenhand/preempt/victim_sets.h"
+#include "subordination.h"
 
 namespace evenhand::gridengine {
 
@@ -134,6 +135,7 @@ class Run {
 
   const ClusterState& state() const noexcept { return state_; }
   const Settings& settings() const noexcept { return set_; }
+  const Subordination& subordination() const noexcept { return subordination_; }
 
  private:
   using Size = std::size_t;
@@ -195,6 +197,13 @@ class Run {
   void occupy(const Entry& entry, Time from, Time until);
   void credit_own(Id operation, Amount sign);
   void credit_leaving(Id operation, Amount sign);
+
+  // subordinate.cpp
+  Id queue_of(const Entry& entry, const Unit& unit) const;
+  bool open(const Entry& entry, const Unit& unit, Id node) const {
+    return !subordination_.has_pairs() || !subordination_.suspended(node, queue_of(entry, unit));
+  }
+  void subordinate();
 
   // run.cpp
   void resume_or_reserve(Entry& entry);
@@ -272,7 +281,8 @@ class Run {
   const Memory& before_;
   const ClusterState& state_;
   Pace& pace_;
-  bool record_;
+  Subordination subordination_;
+  bool record_, closed_ = false;  // closed_: a suspended queue was in the way of the last placing
   Size width_;
   Column<Id> nodes_, operations_;  // that there are, in canonical order
   Rooms rooms_;

@@ -11,7 +11,12 @@ from evenhand.config.pace import PacedPool, pace_columns
 from evenhand.config.rows import RowSettings, later_rows, raise_found, read_rows
 from evenhand.errors import InputError, Problem
 from evenhand.systems.gridengine.record import LETTERS
-from evenhand.systems.gridengine.settings import GridEngineAllocation, GridEngineOperation
+from evenhand.systems.gridengine.settings import (
+    GridEngineAllocation,
+    GridEngineOperation,
+    GridEngineQueue,
+)
+from evenhand.systems.gridengine.subordinates import queue_numbers, subordinate_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,7 +70,8 @@ def switches(snapshot: Snapshot, s: GridEngineSettings) -> dict[str, Any]:
             if name not in known
         ]
     )
-    queues = list(s.queues.values())
+    numbers = queue_numbers(s.queues)
+    queues = [s.queues.get(name, GridEngineQueue()) for name in (*numbers, "")] if numbers else []
     return {
         "automatic": s.automatic_preemption,
         "action": _action(s.preemption_action),
@@ -83,6 +89,7 @@ def switches(snapshot: Snapshot, s: GridEngineSettings) -> dict[str, Any]:
         "rerun": np.array([queue.rerun for queue in queues], np.uint8),
         "has_method": np.array([bool(queue.suspend_method) for queue in queues], np.uint8),
         "queue_action": np.array([_action(queue.preemption_action) for queue in queues], np.uint8),
+        **subordinate_columns(snapshot, s.queues),
         "minimum_budget": s.minimum_budget,
         **pace_columns(snapshot, s.pace),
     }
@@ -125,10 +132,11 @@ def _of_jobs(jobs: Mapping[int, GridEngineOperation], count: int) -> dict[str, A
 def _of_runs(runs: Mapping[int, GridEngineAllocation], count: int, s: GridEngineSettings) -> dict[str, Any]:
     if not runs:
         return {}
-    number = {name: place for place, name in enumerate(s.queues)}
+    number = queue_numbers(s.queues)
     queue, releases = np.full(count, -1, np.int32), np.zeros(count, np.uint8)
     for row, own in runs.items():
-        queue[row] = number.get(own.queue or "", -1)
+        if own.queue is not None and number:
+            queue[row] = number.get(own.queue, len(number))
         releases[row] = own.releases_on_suspend
     return {"queue": queue, "releases": releases}
 

@@ -19,6 +19,7 @@ from evenhand.systems.gridengine.commands import parse_command, suspend_method
 from evenhand.systems.gridengine.effects import effects
 from evenhand.systems.gridengine.record import GRIDENGINE
 from evenhand.systems.gridengine.settings import GridEngineSettings
+from evenhand.systems.gridengine.subordinates import BY_QUEUE, queue_numbers
 from evenhand.systems.gridengine.words import compared
 
 if TYPE_CHECKING:
@@ -183,6 +184,27 @@ class GridEngine(Policy):
     ) -> dict[str, Any]:
         """Return a trigger as arguments of a planner."""
         return {"commands": columns.command_rows(on)} if isinstance(on, Commands) else {}
+
+    def counted(self, code: str, queue: int, count: int, most: int) -> dict[str, Any]:
+        """Return what was counted in a queue where a job was left as it is; nothing of other codes.
+
+        Parameters
+        ----------
+        code : str
+            An outcome; see `evenhand.reasons`.
+        queue : int
+            Number of the queue whose list decides.
+        count, most : int
+            Jobs that run in it and below it, or slots of it in use; and how many may.
+
+        Returns
+        -------
+        dict
+        """
+        if code not in BY_QUEUE:
+            return {}
+        names = [*queue_numbers(self.settings.queues)]
+        return {"queue": names[queue], "count": count, "most": most}
 
     def standing(self, snapshot: Snapshot, row: int) -> str:
         """Say which priority a job has.

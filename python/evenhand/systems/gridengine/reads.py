@@ -24,7 +24,7 @@ READS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "pools": {"parent": "whose pace counts, too"},
     "operations": {
-        "pool": "whose pace counts",
+        "pool": "whose pace counts; its queue, where one is called so",
         "user": "owner: users may preempt their own jobs",
         "priority": "final priority: order of the queue; which jobs may be preempted",
         "usage": "what it has of cluster resources, where nothing is itemised",

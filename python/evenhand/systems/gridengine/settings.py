@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from annotated_types import Ge, Le
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from evenhand.config.checked import CheckedSettings
+from evenhand.config.checked import CheckedSettings, broken
 from evenhand.config.kinds import Duration, Texts
 from evenhand.config.pace import PaceSettings, pace
 from evenhand.config.rows import RowSettings
+from evenhand.systems.gridengine.subordinates import SubordinateText, wrong_trees
 
 __all__ = [
     "Action",
@@ -53,6 +54,14 @@ class GridEngineQueue(BaseModel):
     )
     preemption_action: Chosen | None = Field(
         None, description="Action for what runs in it, where nobody names one; by default as elsewhere."
+    )
+    subordinate_list: SubordinateText | None = Field(
+        None,
+        description="Queues whose jobs stop on a host while too many run in this one and below it"
+        " (`slots=4(low.q:0:sr)`), or while so many of its slots are in use (`low.q=4`).",
+    )
+    slots: Annotated[int, Ge(1), Le(2**31 - 1)] | None = Field(
+        None, description="Slots of each of its instances: what a subordinate queue without a number waits for."
     )
 
 
@@ -104,6 +113,11 @@ class GridEngineSettings(CheckedSettings):
     )
     pace: PaceSettings = pace()
 
+    @model_validator(mode="after")
+    def _trees(self) -> Self:
+        broken(wrong_trees(self.queues))
+        return self
+
 
 class GridEngineOperation(RowSettings):
     """Settings of a job."""
@@ -114,7 +128,9 @@ class GridEngineOperation(RowSettings):
 class GridEngineAllocation(RowSettings):
     """Settings of what a job has on a host."""
 
-    queue: str | None = Field(None, description="Queue that it runs in.")
+    queue: str | None = Field(
+        None, description="Queue that it runs in; by default the one that is called like its job's pool."
+    )
     releases_on_suspend: bool = Field(
         False, description="The application itself lets go of what is neither slots nor memory."
     )

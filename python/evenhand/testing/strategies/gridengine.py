@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["gridengine_clusters", "gridengine_settings"]
 
 NOW = 1000
+_POOLS = ("all.q", "low.q", "mid.q", "other")
 _ALWAYS: Mapping[str, tuple[Any, ...]] = {
     "max_reservation": (10, 10, 10, 2, 1, 0),
     "max_preemptees": (10, 10, 10, 2, 1, 0),
@@ -34,6 +35,11 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = {
     "queues": (
         {"all.q": {"rerun": True, "suspend_method": "/m $action"}},
         {"all.q": {"preemption_action": "S"}, "low.q": {"preemption_action": "advisor"}},
+        {"all.q": {"subordinate_list": "slots=2(low.q:1, mid.q:0:lr)"}},
+        {"all.q": {"subordinate_list": "slots=2(low.q, mid.q::lr)"}},
+        {"all.q": {"subordinate_list": "slots=3(mid.q)"}, "mid.q": {"subordinate_list": "slots=1(low.q)"}},
+        {"all.q": {"subordinate_list": "low.q=2,mid.q=1"}, "mid.q": {"rerun": True}},
+        {"all.q": {"subordinate_list": "low.q", "slots": 3}, "low.q": {"subordinate_list": "slots=1(mid.q)"}},
     ),
 }
 
@@ -109,6 +115,8 @@ def _needs(pick: Pick, spaces: Mapping[str, Any]) -> dict[str, int]:
 
 def _job(pick: Pick, name: str, priorities: tuple[float, ...]) -> dict[str, Any]:
     row: dict[str, Any] = {"name": name, "priority": pick(priorities), "user": pick(("ann", "ann", "eve"))}
+    if pick(range(3)):
+        row["pool"] = pick(_POOLS)
     if _rare(pick):
         row["settings"] = {"job_name": pick(("sleep", "model"))}
     if _rare(pick):
@@ -142,7 +150,7 @@ def _running(pick: Pick, name: str, spaces: Mapping[str, Any], nodes: list[str])
                 row[flag] = True
         settings: dict[str, Any] = {}
         if pick(range(3)) == 0:
-            settings["queue"] = pick(("all.q", "low.q", "other.q"))
+            settings["queue"] = pick(("all.q", "low.q", "mid.q", "other.q"))
         if pick(range(3)) == 0:
             settings["releases_on_suspend"] = True
         if settings:
@@ -152,7 +160,11 @@ def _running(pick: Pick, name: str, spaces: Mapping[str, Any], nodes: list[str])
         if state == "preempting" and pick((False, True)):
             row["deadline"] = pick((1010, 1100))
         if state == "preempted":
-            row["held"] = {r: a for r, a in row["resources"].items() if r != "lic" and pick((False, True))}
+            # Some were stopped on subordinate: they keep all they have.
+            whole = not pick(range(3))
+            row["held"] = {
+                r: a for r, a in row["resources"].items() if whole or (r != "lic" and pick((False, True)))
+            }
         rows.append(row)
     return rows
 
@@ -205,6 +217,7 @@ def _cluster(pick: Pick, max_nodes: int, max_running: int, max_waiting: int) -> 
         "now": NOW,
         "resources": spaces,
         "nodes": hosts,
+        "pools": [{"name": name} for name in _POOLS],
         "operations": operations,
         "allocations": allocations,
         "requests": requests,

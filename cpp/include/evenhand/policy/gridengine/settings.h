@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "evenhand/place/calendar.h"
+#include "evenhand/policy/gridengine/subordinates.h"
 #include "evenhand/preempt/decision.h"
 #include "evenhand/preempt/pace.h"
 
@@ -61,6 +62,7 @@ struct Settings {
   // (kNothing: as elsewhere).
   Column<std::uint8_t> rerun, has_method;
   Column<Asked> queue_action;
+  Subordinates subordinates;  // suspend on subordinate; empty: none
   Index minimum_budget = 20'000;
 };
 

@@ -1,0 +1,26 @@
+"""Requests that were accepted outlive a plan."""
+
+from __future__ import annotations
+
+import evenhand as eh
+
+
+def test_what_is_accepted_is_kept_in_a_state_file() -> None:
+    data = {
+        "resources": {"slots": {"kind": "slots"}},
+        "nodes": [{"name": "h", "capacity": {"slots": 1}}],
+        "operations": [{"name": "1", "priority": 0.1}, {"name": "2", "priority": 0.9}],
+        "allocations": [{"name": "a", "operation": "1", "node": "h", "resources": {"slots": 1}}],
+        "requests": [{"name": "r", "operation": "2", "resources": {"slots": 1}, "reserve": True}],
+    }
+    policy = eh.policies.GridEngine(max_reservation=1, max_preemptees=1)
+    snapshot = eh.Snapshot.from_dict(data)
+    command = {"consumer": "2", "providers": ["1"], "action": "N", "manager": True}
+    state = eh.plan(snapshot, policy, on=eh.Commands((command,))).state
+    again = eh.State.from_dict(state.to_dict())
+    assert again == state
+    run = eh.plan(snapshot, policy, again)
+    assert [d.mode for d in run.decisions.victims] == ["enhanced_suspend"]
+    assert run.job_states["1"].status == "N"
+    assert run.state.operations["1"]["preempted_as"] == "N"
+    assert not run.state.operations.get("2")
