@@ -221,7 +221,7 @@ def duration(seconds: float) -> str:
             if count:
                 parts.append(f"{count:,} {word}")
     if left or not parts:
-        parts.append(f"{_digits(left / 10**6, _MOST - 1)} s")
+        parts.append(_seconds(left))
     return "-" * (seconds < 0) + " ".join(parts)
 
 
@@ -247,7 +247,13 @@ def instant(value: float, now: float) -> str:
             pass
         else:
             return f"{text.rstrip('0') if '.' in text else text} UTC"
-    return f"{_digits(value, _MOST - 1)} s"
+    return _seconds(round(value * 10**6)) if math.isfinite(value) else _digits(value, _EXACT)
+
+
+def _seconds(micros: int) -> str:
+    whole, rest = divmod(abs(micros), 10**6)
+    fraction = f".{rest:06}".rstrip("0") if rest else ""
+    return f"{'-' * (micros < 0)}{whole:,}{fraction} s"
 
 
 def relative(value: float, now: float) -> str:
