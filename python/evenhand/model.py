@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Callable, Mapping
 from datetime import datetime, tzinfo
@@ -13,7 +11,7 @@ from evenhand import _core
 from evenhand.arguments import as_json, expect, looked_up
 from evenhand.building import readback, sources
 from evenhand.building.after import after
-from evenhand.building.assemble import Built, assemble
+from evenhand.building.assemble import Built, assemble, fingerprint
 from evenhand.building.jsontext import load
 from evenhand.building.parse import Parser, Raw
 from evenhand.building.problems import Report, nearest
@@ -387,6 +385,11 @@ class Snapshot(Frozen):
         return dict(zip(self.resources, self._head["quantum"].tolist(), strict=True))
 
     @property
+    def units(self) -> dict[str, str | None]:
+        """What each resource is counted in, a word such as "GiB"; None where that is not said."""
+        return dict(zip(self.resources, self._head.get("unit") or [None] * len(self.resources), strict=True))
+
+    @property
     def total(self) -> dict[str, float]:
         """What is shared, by resource."""
         amounts = readback.matrix(self._core.total[None, :], self._head["quantum"])[0]
@@ -462,11 +465,8 @@ class Snapshot(Frozen):
     def fingerprint(self) -> str:
         """Hexadecimal digest of all content; the same for rows in any order."""
         if "fingerprint" not in self._cache:
-            digest = self._core.fingerprint()
-            if self._settings or self._commands:
-                beside = json.dumps([self._settings, self._commands], sort_keys=True)
-                digest = hashlib.blake2b((digest + beside).encode(), digest_size=16).hexdigest()
-            self._cache["fingerprint"] = digest
+            built = Built(self._core, self._settings, self._commands)
+            self._cache["fingerprint"] = fingerprint(built, self._head.get("unit"))
         return str(self._cache["fingerprint"])
 
     def __eq__(self, other: object) -> bool:
