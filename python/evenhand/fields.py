@@ -125,8 +125,8 @@ _RESOURCES = TableSpec(
         Field(
             "unit",
             "text",
-            "What its amounts are counted in, a word such as GiB or core; texts such as 512Gi and 500m are then"
-            " read, and converted into it.",
+            "What its amounts are counted in: a word such as GiB or core. Texts such as 512Gi and 500m are"
+            " then amounts too, and are converted into it.",
         ),
         Field(
             "quantum",
