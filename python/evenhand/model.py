@@ -18,6 +18,7 @@ from evenhand.building.problems import Report, nearest
 from evenhand.errors import printable
 from evenhand.fields import HEAD, TABLES
 from evenhand.frozen import Frozen, freeze
+from evenhand.units.text import instant
 
 if TYPE_CHECKING:
     from evenhand.table import Table
@@ -482,13 +483,11 @@ class Snapshot(Frozen):
         return _restore, (type(self), raw.head, raw.tables, raw.rows, raw.settings, raw.commands)
 
     def __repr__(self) -> str:
-        counts = [
-            f"{count:,} {name if count != 1 else name.removesuffix('s')}"
-            for name in ("nodes", "pools", "operations", "allocations", "requests", "reservations")
-            if (count := getattr(self, f"{name[:-1]}_count") - (name == "pools"))
-        ]
-        resources = printable(", ".join(self.resources))
-        return f"<Snapshot at {self.now:.10g} s: {', '.join(counts) or 'empty'}; {resources}>"
+        nouns = ("node", "pool", "operation", "allocation", "request", "reservation")
+        rows = {noun: getattr(self, f"{noun}_count") - (noun == "pool") for noun in nouns}
+        counts = [f"{count:,} {noun}{'s' * (count != 1)}" for noun, count in rows.items() if count]
+        head = f"{instant(self.now, self.now)}: {', '.join(counts) or 'empty'}"
+        return f"<Snapshot at {head}; {printable(', '.join(self.resources))}>"
 
     def _repr_html_(self) -> str:
         from evenhand.display import snapshot_html

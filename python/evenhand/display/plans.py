@@ -11,6 +11,7 @@ from evenhand.display.snapshots import counts
 from evenhand.display.terminal import Line, counted, diagnostic_lines, paint
 from evenhand.display.text import UNICODE, Glyphs, amount, clean, duration, fit, ratio, width
 from evenhand.reasons import ACTIONS, OUTCOMES, REASONS, STARVATION, reason
+from evenhand.units.text import instant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,7 +71,7 @@ def plan_sentence(plan: Plan) -> str:
 def plan_title(plan: Plan) -> str:
     """Return what a plan is of: ``for 3 nodes, ..., at 100 s, on Round()``."""
     on = "" if plan.on is None else f", on {clean(plan.on)}"
-    return f"for {counts(plan.snapshot)}, at {plan.snapshot.now:.10g} s{on}"
+    return f"for {counts(plan.snapshot)}, at {instant(plan.snapshot.now, plan.snapshot.now)}{on}"
 
 
 def _amounts(values: Mapping[str, float]) -> str:

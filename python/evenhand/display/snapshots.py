@@ -10,6 +10,7 @@ from evenhand.display import markup
 from evenhand.display.terminal import cell, counted, left_out
 from evenhand.display.text import amount, clean, fit, width
 from evenhand.display.tree import Row, Tree
+from evenhand.units.text import instant
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
@@ -94,7 +95,7 @@ def _text(snapshot: Snapshot, pools: _Pools) -> str:
         cells[-1][0] = "  " * row.depth + cells[-1][0]
     widths = [min(30, max(width(line[i]) for line in cells)) for i in range(len(_HEADS))]
     totals = ", ".join(f"{total} {clean(name)}" for name, total, _ in _resources(snapshot))
-    lines = [f"Snapshot at {snapshot.now:.10g} s: {counts(snapshot)}", f"total: {totals}"]
+    lines = [f"Snapshot at {instant(snapshot.now, snapshot.now)}: {counts(snapshot)}", f"total: {totals}"]
     for line in cells:
         parts = (fit(text, widths[i], right=i in (2, 3), name=True) for i, text in enumerate(line))
         lines.append("  ".join(parts).rstrip())

@@ -7,6 +7,7 @@ never so far that two that differ look alike. Texts are ordered as their numbers
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -18,6 +19,7 @@ __all__ = [
     "amounts_of",
     "duration",
     "instant",
+    "named",
     "number",
     "percent",
     "relative",
@@ -197,6 +199,59 @@ def amounts_of(
 
 def _joined(texts: Iterable[str]) -> str:
     return ", ".join(texts) or "nothing"
+
+
+#: Names of numbers that are times, as results and settings have them.
+_INSTANTS = re.compile(r"now|until|since|began|planned_end|immune_until|last_\w+|again_from|\w+_time")
+_DURATIONS = re.compile(
+    r"seconds|ran|waited|grace|retry|delay|victim_cooldown|spare_if_\w+|preemption_distance"
+    r"|PreemptExemptTime|GraceTime|\w*timeout|\w+_delay|\w+_min_runtime|MessageTimeout|KillWait"
+)
+
+
+def named(
+    name: str,
+    value: object,
+    now: float | None = None,
+    units: Mapping[str, str | None] | None = None,
+    beside: object = None,
+) -> str:
+    """Return a value by its name in results: amounts, times and numbers as people read them.
+
+    Parameters
+    ----------
+    name : str
+        Names of times are known: ``now``, ``eligible_time``, ``victim_cooldown``, ...
+    value : object
+        A number, text, a mapping of amounts, a list of names, None.
+    now : float, optional
+        As of `instant`; without it an instant is not related to anything.
+    units : mapping, optional
+        As of `amounts`.
+    beside : object, optional
+        What it is compared with.
+
+    Examples
+    --------
+    >>> named("last_preempted", 90, now=100), named("victim_cooldown", 900, now=100), named("gang", True)
+    ('90 s (10 s ago)', '15 min', 'true')
+    """
+    from evenhand.display.text import clean
+
+    if isinstance(value, Mapping):
+        return amounts(value, units, beside=beside if isinstance(beside, Mapping) else None)
+    if isinstance(value, list | tuple | set | frozenset):
+        return ", ".join(map(clean, value)) or "none"
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, int | float):
+        return clean(value)
+    if _DURATIONS.fullmatch(name):
+        return duration(value)
+    if _INSTANTS.fullmatch(name):
+        return instant(value, value) if now is None or name == "now" else when(value, now)
+    other = [beside] if isinstance(beside, int | float) and not isinstance(beside, bool) else []
+    return number(value, other)
 
 
 def duration(seconds: float) -> str:
