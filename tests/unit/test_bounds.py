@@ -55,7 +55,8 @@ def test_weights_and_guarantees() -> None:
     assert why.text == (
         "a has 80 % (80 cpu) of the 100 % (100 cpu) that it wants: 20 % by guarantee and 60 % by its weight, "
         "3 of 4 with b, which want more of <Root> too.\n"
-        "<Root> has 100 % (100 cpu) of the 200 % (200 cpu) that it wants: there is no more cpu in the cluster."
+        "<Root> has 100 % (100 cpu) of the 200 % (200 cpu) that it wants: there is no more cpu in the"
+        " cluster."
     )
     assert why.code == "weight"
 
@@ -65,7 +66,8 @@ def test_nothing_beyond_guarantees() -> None:
     found = shares([op(n, n, 90) for n in "abc"], *owed)
     assert [found.why(n).code for n in "abc"] == ["guarantee"] * 3
     assert found.why("a").text.startswith(
-        "a has 60 % (60 cpu) of the 90 % (90 cpu) that it wants: its guarantee is 60 %, and <Root> had nothing"
+        "a has 60 % (60 cpu) of the 90 % (90 cpu) that it wants: its guarantee is 60 %, and <Root> had"
+        " nothing"
     )
     assert "it has no guarantee, and <Root> had nothing to pass on" in found.why("c").text
 

@@ -17,12 +17,14 @@ __all__ = [
     "amount",
     "amounts",
     "amounts_of",
+    "counted_in",
     "duration",
     "instant",
     "named",
     "number",
     "percent",
     "relative",
+    "rounded",
     "share",
     "when",
 ]
@@ -55,20 +57,26 @@ def number(value: float, beside: Iterable[float] = ()) -> str:
     ('4,096', '0.000053', '0.6667', '7.9996')
     """
     others = [other for other in beside if other != value]
-    return _apart(value, others, _READ) if others else _digits(value, _EXACT)
+    return _apart(value, others, _READ) if others else rounded(value, _EXACT)
 
 
 def _apart(value: float, others: Iterable[float], digits: int) -> str:
     """Return a number with so many digits, or more where it would look like one of the others."""
     while True:
-        text = _digits(value, digits)
-        if digits >= _MOST or all(text != _digits(other, digits) for other in others):
+        text = rounded(value, digits)
+        if digits >= _MOST or all(text != rounded(other, digits) for other in others):
             return text
         digits += 1
 
 
-def _digits(value: float, digits: int) -> str:
-    """Return a number rounded to so many digits; what stands before the point is kept."""
+def rounded(value: float, digits: int) -> str:
+    """Return a number rounded to so many digits; what stands before the point is kept.
+
+    Examples
+    --------
+    >>> rounded(0.0000526, 2), rounded(1767225630.5, 6)
+    ('0.000053', '1,767,225,630')
+    """
     if hasattr(value, "__index__"):
         return f"{value.__index__():,}"
     if not math.isfinite(value):
@@ -84,7 +92,7 @@ def _digits(value: float, digits: int) -> str:
 def share(value: float) -> str:
     """Return a share with two to four decimals, a trace with two digits: ``0.25``, ``0.00012``."""
     if 0 < abs(value) < 0.001:
-        return _digits(value, 2)
+        return rounded(value, 2)
     return f"{value:.4f}".removesuffix("00")
 
 
@@ -138,10 +146,10 @@ def amount(
     if of is not None:
         last = number(of, [*others, value])
         text = f"{text} of {last}"
-    return f"{text} {_counted(resource, unit, last)}"
+    return f"{text} {counted_in(resource, unit, last)}"
 
 
-def _counted(resource: object, unit: str | None, text: str) -> str:
+def counted_in(resource: object, unit: str | None, text: str) -> str:
     """Return a resource behind a number: ``memory``, ``GiB of memory``, ``cores of cpu``."""
     from evenhand.display.text import clean
 
@@ -267,7 +275,7 @@ def duration(seconds: float) -> str:
     ['0.5 s', '20 s', '100 s', '15 min', '2 h 5 min', '1 d']
     """
     if not math.isfinite(seconds):
-        return _digits(seconds, _EXACT)
+        return rounded(seconds, _EXACT)
     left = round(abs(seconds) * 10**6)
     parts = []
     if left >= _IN_SECONDS:
@@ -302,7 +310,7 @@ def instant(value: float, now: float) -> str:
             pass
         else:
             return f"{text.rstrip('0') if '.' in text else text} UTC"
-    return _seconds(round(value * 10**6)) if math.isfinite(value) else _digits(value, _EXACT)
+    return _seconds(round(value * 10**6)) if math.isfinite(value) else rounded(value, _EXACT)
 
 
 def _seconds(micros: int) -> str:
