@@ -9,6 +9,10 @@ import numpy as np
 
 from evenhand.plans.columns import objects
 from evenhand.reasons import GROUPS, OUTCOMES
+from evenhand.units import text as written
+from evenhand.units.text import amounts, number, percent
+from evenhand.units.text import duration as seconds
+from evenhand.units.text import share as fraction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -18,7 +22,18 @@ if TYPE_CHECKING:
     from evenhand.plans.plan import Plan
     from evenhand.plans.refusals import Refusal
 
-__all__ = ["Facts", "amounts", "fraction", "listed", "name_of", "one_amount", "pairs", "seconds", "sentence"]
+__all__ = [
+    "Facts",
+    "amounts",
+    "fraction",
+    "listed",
+    "name_of",
+    "number",
+    "one_amount",
+    "percent",
+    "seconds",
+    "sentence",
+]
 
 _MOST = 4  # resources, names
 _EQUAL = 1e-9  # shares that differ by less are the same
@@ -32,47 +47,13 @@ def name_of(value: object) -> str:
 
 
 def one_amount(value: float) -> str:
-    """Return an amount in a few characters: ``3,457``, ``1.2 T``."""
-    from evenhand.display.text import amount
-
-    return amount(value)
-
-
-def amounts(values: Mapping[str, float]) -> str:
-    """Return amounts by resource: ``cpu 1.5, memory 4,096``; nothing at all is ``nothing``."""
-    return ", ".join(f"{name_of(r)} {_number(value)}" for r, value in values.items()) or "nothing"
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if float(value).is_integer() and abs(value) < 2**53 else f"{value:.10g}"
-
-
-def fraction(value: float) -> str:
-    """Return a share with two to four decimals, a trace with two digits: ``0.25``, ``0.00012``."""
-    if 0 < value < 0.001:
-        return f"{value:.2g}"
-    return f"{value:.4f}".removesuffix("00")
+    """Return an amount as it is, to ten digits: ``3,457``, ``0.000053``."""
+    return number(value)
 
 
 def sentence(text: str) -> str:
     """Begin a text with a capital, and end it with a full stop."""
     return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(".") else ".")
-
-
-def seconds(value: float) -> str:
-    """Return a number of seconds: ``100 s``."""
-    return f"{value:.10g} s"
-
-
-def pairs(values: Mapping[str, Any]) -> str:
-    """Return what was compared: ``priority 7, preemptible_priority 5``."""
-
-    def shown(value: Any) -> str:
-        return _number(value) if isinstance(value, int | float) else name_of(value)
-
-    return ", ".join(
-        f"{name_of(name.replace('_of_', ' of '))} {shown(value)}" for name, value in values.items()
-    )
 
 
 def listed(names: Iterable[object]) -> str:
@@ -155,6 +136,30 @@ class Facts:
     def object(self, quanta: NDArray[Any], *, zeros: bool = False) -> dict[str, float]:
         """Return one row of quanta as an object."""
         return objects(self.snapshot, np.asarray(quanta)[None, :], zeros=zeros)[0]
+
+    def amounts(self, values: Mapping[str, float], *, beside: Mapping[str, float] | None = None) -> str:
+        """Return amounts by resource: ``1.5 cpu``; see `evenhand.units.text.amounts`."""
+        return amounts(values, self.snapshot.units, beside=beside)
+
+    def amounts_of(self, values: Mapping[str, float], most: Mapping[str, float]) -> str:
+        """Return amounts and what each is held against: ``0 of 8 cpu``."""
+        return written.amounts_of(values, most, self.snapshot.units)
+
+    def pairs(self, values: Mapping[str, Any]) -> str:
+        """Return what was compared: ``priority 7, preemptible_priority 5``."""
+        now, units = self.snapshot.now, self.snapshot.units
+        return ", ".join(
+            f"{name_of(name.replace('_of_', ' of '))} {written.named(name, value, now, units)}"
+            for name, value in values.items()
+        )
+
+    def instant(self, value: float) -> str:
+        """Return an instant: ``2026-01-01 00:00:30 UTC``, or ``3,600 s`` where times are not Unix times."""
+        return written.instant(value, self.snapshot.now)
+
+    def when(self, instant: float) -> str:
+        """Return an instant and how far it is from now: ``2026-01-01 00:00:30 UTC (in 20 s)``."""
+        return written.when(instant, self.snapshot.now)
 
     def share(self, quanta: NDArray[Any]) -> NDArray[np.float64]:
         """Return quanta as shares of the cluster's total; 0 of what it has not."""
@@ -262,11 +267,13 @@ class Facts:
         threshold = self.plan.statuses.at(self.pools + operation).usage_threshold
         if not threshold:
             return ""
-        setting = f"non_preemptible_resource_usage_threshold ({amounts(threshold)})"
+        setting = f"non_preemptible_resource_usage_threshold ({self.amounts(threshold)})"
         if self.setting("usage_threshold_scope") == "prefix":
             return f" Its oldest work is safe while it uses less than {setting}, too."
         held = self.object(self.snapshot._core.column("operations", "usage")[operation], zeros=True)
         used = {resource: held[resource] for resource in threshold}
         if all(used[resource] < most for resource, most in threshold.items()):
-            return f" All of it is safe, as it uses {amounts(used)}: less than {setting}."
-        return f" It uses {amounts(used)}, which is not less than {setting} in each: that protects nothing."
+            return f" All of it is safe, as it uses {self.amounts(used)}: less than {setting}."
+        return (
+            f" It uses {self.amounts(used)}, which is not less than {setting} in each: that protects nothing."
+        )

@@ -21,6 +21,7 @@ from evenhand.systems.gridengine.record import GRIDENGINE
 from evenhand.systems.gridengine.settings import GridEngineSettings
 from evenhand.systems.gridengine.subordinates import BY_QUEUE, queue_numbers
 from evenhand.systems.gridengine.words import compared
+from evenhand.units.text import number
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
@@ -221,7 +222,7 @@ class GridEngine(Policy):
         """
         priorities = np.asarray(snapshot._core.column("operations", "priority"))
         priority = float(priorities[row]) if len(priorities) else 0.0
-        return f"job {name_of(snapshot.names('operations')[row])} has priority {priority:g}"
+        return f"job {name_of(snapshot.names('operations')[row])} has priority {number(priority)}"
 
 
 def _accepted(on: Any, core: Any) -> list[Diagnostic]:
