@@ -84,6 +84,7 @@ void Run::resume_or_reserve(Entry& entry) {
   if (entry.outcome != Outcome::kStarted) return;
   if (place(entry, state_.now(), true)) return start(entry);
   entry.outcome = closed_ ? Outcome::kSubordinateQueueSuspended : Outcome::kNoFreeRoom;
+  if (record_ && !closed_) entry.unit_missing = missing_of_units(entry);
   if (!reserves()) return;
   entry.at = first_fit(entry);
   if (*entry.at == kForever) return;
@@ -97,7 +98,7 @@ void Run::start_or_reserve(Entry& entry) {
   const Asked ask = asked(entry.operation);
   const Time now = state_.now();
   credit_own(entry.operation, 1);
-  if (place(entry, now, true)) {
+  if (place(entry, now, true, &entry)) {
     start(entry);
     if (ask != Asked::kNothing) entry.outcome = Outcome::kAvailableNow;
     return;
@@ -108,7 +109,7 @@ void Run::start_or_reserve(Entry& entry) {
     return;
   }
   entry.outcome = Outcome::kNoFreeRoom;
-  nearest(entry);
+  if (simple(entry)) nearest(entry, entry.units[0], true);
   credit_leaving(entry.operation, 1);
   const bool leaves = place(entry, now, true);
   if (leaves) entry.outcome = Outcome::kWaitsForVictims;
@@ -133,6 +134,15 @@ void Run::start_or_reserve(Entry& entry) {
     }
   }
   credit_own(entry.operation, -1);
+}
+
+// What each stopped allocation lacks where it is; when recording.
+Column<Amount> Run::missing_of_units(const Entry& entry) const {
+  Column<Amount> missing(entry.units.size() * width_, 0);
+  for (Size i = 0; i < entry.units.size(); ++i)
+    if (const Unit& unit = entry.units[i]; unit.only_node != kNoId)
+      rooms_.lacks(unit.need, unit.only_node, missing.row(i, width_));
+  return missing;
 }
 
 void Run::room_at(Id node) {

@@ -42,10 +42,11 @@ struct Entry {
   Id behind = kNoId;   // in the queue: the preemptor of which it is next, that has yet to start
   Time duration = kForever;  // planned, with what is added to it
   Outcome outcome = Outcome::kNoFreeRoom;
-  Id failed = kNoId;         // the request that found no place
-  Index nodes = 0;           // on which it might run
-  Column<Amount> missing{};  // R, on the best of them
-  std::optional<Time> at{};  // since when it would fit; kForever: never
+  Id failed = kNoId;              // the request that found no place
+  Index nodes = 0;                // on which it might run
+  Column<Amount> missing{};       // R, on the best of them
+  std::optional<Time> at{};       // since when it would fit; kForever: never
+  Column<Amount> unit_missing{};  // units x R, of a preemptee; when recording
 };
 
 struct Attempt;
@@ -88,11 +89,32 @@ struct Question {
   bool only_slots = false;  // are wanted
 };
 
+// Why a job is preempted in the mode that it is.
+enum class WhyMode : std::uint8_t {
+  kNone,
+  kAsked,           // the request names the action
+  kQueue,           // `preemption_action` of its queue
+  kConfigured,      // `preemption_action`
+  kCheckpointable,  // from here on the advisor's rules, in its order
+  kOnlySlots,
+  kSwappedAndReleased,
+  kKeepsResources,  // what is wanted of it is free with its processes stopped
+  kRerunnable,      // that frees too little
+  kNotRerunnable
+};
+
 // What became of every job when one looked for providers.
 struct Attempt {
   Id operation = kNoId, request = kNoId;
-  Column<Outcome> verdict{};  // O
-  Column<Spared> spared{};    // O; empty: none is
+  Column<Outcome> verdict{};   // O
+  Column<Spared> spared{};     // O; empty: none is
+  Column<Index> place{};       // O: among the candidates in their order, from 1; 0: it is none
+  Column<WhyMode> why_mode{};  // O
+  Column<Mode> mode{};         // O
+  Index candidates = 0;
+  Index preemptees = 0, wanted = 0;  // before it; that would leave for it
+  Time at = kNoTime;                 // when it would start without; kForever: never
+  Column<Id> nodes{};                // where the job is to be placed
 };
 
 // Room of managed licences that a job takes, for the other clusters.
@@ -178,7 +200,8 @@ class Run {
   }
   bool fits_at(const Unit& unit, Id node, Time from, Time until, bool now) const;
   // All of a job from one instant on, or nothing; placed_ says where. Takes no room.
-  bool place(const Entry& entry, Time from, bool now);
+  // `failed`: if not, it learns which part finds no place, and what that lacks.
+  bool place(const Entry& entry, Time from, bool now, Entry* failed = nullptr);
   // The first node, from a place in their order on, with so much room now that `also` takes.
   template <class Also>
   Size first_with_room(const Amount* need, Size from, Also also) const;
@@ -193,7 +216,7 @@ class Run {
   Time first_fit_copies(const Unit& unit, Time duration);
   Time first_fit_spread(const Entry& entry);
   Outcome barred(Entry& entry) const;
-  void nearest(Entry& entry) const;
+  void nearest(Entry& entry, const Unit& unit, bool first) const;
   void occupy(const Entry& entry, Time from, Time until);
   void credit_own(Id operation, Amount sign);
   void credit_leaving(Id operation, Amount sign);
@@ -211,6 +234,7 @@ class Run {
   void start(Entry& entry);
   void reserve(Entry& entry);
   void claim(const Amount* amounts, Time from, Time until, bool now);
+  Column<Amount> missing_of_units(const Entry& entry) const;
   void room_at(Id node);
   void add(Decision decision, const DecisionAmounts& amounts);
 
@@ -220,6 +244,7 @@ class Run {
   bool is_slots(Size r) const noexcept;  // or a licence that is free with them
   bool frees(Mode mode, Size r) const noexcept { return frees_[at(mode) * width_ + r] != 0; }
   std::optional<Mode> configured(const Provider& provider, const Question& question) const;
+  WhyMode why_mode(const Provider& provider, const Question& question) const;
   Mode advised(const Provider& provider, const Question& question) const;
   bool frees_enough(const Provider& provider, const Entry& entry, Mode mode) const;
   void effect(const Provider& provider, Id slot) const;  // into freed_ and kept_
@@ -254,6 +279,7 @@ class Run {
                                const Column<Provider*>& candidates);
   SpreadNeed spread(const Unit& unit, Time duration, const Column<Provider*>& candidates);
   void take(Entry& entry, std::span<Provider* const> victims, Reason reason);
+  void note_candidates(Attempt& attempt, const Question& question);
 
   // one_node.cpp
   // `largest`: whether that is wanted, too.

@@ -120,8 +120,8 @@ bool Run::lacks(const Occupancy& room, const Amount* need, Id node, bool whole,
                 Row& missing) const {
   const bool lack = room.rooms.lacks(need, node, missing.data());
   if (node == kNoId) return lack;
-  const bool taken = room.exclusives[node] > 0, shared = whole && room.occupants[node] > 0;
-  if (!taken && !shared) return lack;
+  if (!in_use(room, node, whole)) return lack;
+  const bool taken = room.exclusives[node] > 0;
   const Amount* has = workspace.state.node_capacity(node);
   for (Size r = 0; r < workspace.state.width(); ++r)
     if (workspace.scope(r) == ResourceScope::kNode)
@@ -190,8 +190,8 @@ void Run::report_refusal(Id job, Outcome rule, const JobRequest* job_request) {
           least = worst;
           best = missing;
         }
-        if (follows_request(request))
-          event(node, on_node(*part, node, licences_lack, worst > 0, rule), job, request, missing);
+        if (follows_request(request) && (worst > 0 || licences_lack))
+          event(node, on_node(*job_request, *part, node, worst > 0), job, request, missing);
       }
     refusals_->nodes.push_back(nodes);
     refusals_->missing.insert(refusals_->missing.end(), best.begin(),
@@ -199,17 +199,55 @@ void Run::report_refusal(Id job, Outcome rule, const JobRequest* job_request) {
     if (follows_request(request)) {
       event(kNoId, rule, job, request, best);
       recorder_->events.back().spared = spared;
+      recorder_->events.back().facts = facts_of(job, rule, job_request);
+      note_standings(job);
     }
   }
   add_reserved(workspace.room, job, -1);
 }
 
-// What a request met on a node: what lacks there, else why its job waits.
-Outcome Run::on_node(const JobRequest::Part& part, Id node, bool licences_lack, bool lack,
-                     Outcome rule) const {
-  if (!lack) return licences_lack ? Outcome::kLicensesMissing : rule;
-  const bool room = workspace.room.rooms.fits(part.amounts, node);
-  if (room) return Outcome::kWholeNodeInUse;
+// The job that keeps another from its partition, or from a node where it may run; kNoId: none.
+Id Run::held_up_by(Id job, const JobRequest* job_request) const {
+  const Id by = closed_by_[jobs().partition[job]];
+  if (by != kNoId && by != job) return by;
+  if (job_request != nullptr)
+    for (const JobRequest::Part& part : job_request->parts())
+      for (Size n = 0; part.takes_node && n < part.allowed().size(); ++n)
+        if (part.allowed()[n] && blocked_by_[n] != kNoId && blocked_by_[n] != job)
+          return blocked_by_[n];
+  return kNoId;
+}
+
+// What decided that a job waits.
+Facts Run::facts_of(Id job, Outcome rule, const JobRequest* job_request) const {
+  Facts facts;
+  if (rule == Outcome::kBehindFirstWaiting || rule == Outcome::kWaitsForNextPass) {
+    if (const Id by = held_up_by(job, job_request); by != kNoId)
+      facts.operations.emplace_back("behind", by);
+  } else if (rule == Outcome::kPreemptionBackoff) {
+    const Time last = memory_.last_preempt[job];
+    facts.times.emplace_back("since", last);
+    facts.times.emplace_back("until", last + set().backoff);
+  }
+  return facts;
+}
+
+// How every other running job stands to a job whose request is followed.
+void Run::note_standings(Id job) {
+  Column<Outcome> verdicts;
+  for (const RunningJob& other : workspace.running) {
+    Outcome why = other.gone ? Outcome::kAlreadyPreempting : workspace.standing(job, other);
+    if (why == Outcome::kTaken) why = workspace.spared(other).why;
+    verdicts.push_back(why);
+  }
+  recorder_->stands(verdicts);
+}
+
+// What lacks to a request on a node: room there, or licences.
+Outcome Run::on_node(const JobRequest& job_request, const JobRequest::Part& part, Id node,
+                     bool lack) const {
+  if (!lack) return Outcome::kLicensesMissing;
+  if (in_use(workspace.room, node, job_request.whole_nodes())) return Outcome::kWholeNodeInUse;
   return without_reservations(workspace.state.operation_of_request(part.request))
                  .rooms.fits(part.amounts, node)
              ? Outcome::kReservedForOthers
@@ -222,6 +260,15 @@ bool Run::may_help(const JobRequest& job_request, const RunningJob& other) const
   const bool suspends = set.gang && set.selection != Selection::kTestOnly;
   return matters(workspace, job_request, other) &&
          (suspends || workspace.mode(other) != PreemptMode::kSuspend);
+}
+
+// A candidate that was added and does not leave: the job is placed elsewhere, or others suffice.
+Outcome Run::off_or_spare(const RunningJob& other, const Choice& choice) const {
+  const bool on_chosen = std::ranges::any_of(workspace.nodes(other), [&](Id node) {
+    return std::ranges::find(choice.spots, node, &Spot::node) != choice.spots.end();
+  });
+  if (!on_chosen) return Outcome::kOffChosenNodes;
+  return set().selection == Selection::kMinimum ? Outcome::kSparedFitsWithout : Outcome::kGivenBack;
 }
 
 // What became of the followed allocation among the candidates of a job; none leaves without a
@@ -237,11 +284,21 @@ void Run::note(const JobRequest& job_request, const Column<Index>& candidates,
     if (!follows(of(i))) continue;
     const Outcome outcome = choice != nullptr && has(choice->victims, i) ? Outcome::kTaken
                             : choice != nullptr && has(choice->considered, i)
-                                ? Outcome::kOffChosenNodes
+                                ? off_or_spare(of(i), *choice)
                             : !may_help(job_request, of(i)) ? Outcome::kFreesNothingUseful
                             : choice == nullptr             ? Outcome::kNoStartInStage
                                                             : Outcome::kSparedFitsWithout;
     event(first_node(of(i)), outcome, workspace.state.operation_of_request(request), request, {});
+    Facts& facts = recorder_->events.back().facts;
+    const auto place = std::ranges::find(candidates, i) - candidates.begin();
+    facts.numbers.emplace_back("place", place + 1);
+    facts.numbers.emplace_back("candidates", candidates.size());
+    facts.numbers.emplace_back("victims", choice != nullptr ? choice->victims.size() : 0);
+    Column<Id> nodes;
+    if (choice != nullptr)
+      for (const Spot& spot : choice->spots)
+        if (spot.node != kNoId) nodes.push_back(spot.node);
+    if (!nodes.empty()) facts.nodes.emplace_back("placed_on", std::move(nodes));
   }
 }
 
@@ -250,6 +307,7 @@ void Run::note_sharing(const JobRequest& job_request, const Column<Index>& candi
                        const Column<Index>& victims, const std::vector<Spot>& spots) {
   if (recorder_ == nullptr || recorder_->slot == kNoId) return;
   Choice choice;
+  choice.spots = spots;
   choice.victims = victims;
   choice.considered = candidates;
   std::erase_if(choice.considered, [&](Index i) {

@@ -245,13 +245,21 @@ class Run {
   Outcome barred_everywhere(Id job, Id request) const;
   bool could_hold(const JobRequest::Part& part, Id node) const;
   Outcome beyond_nodes(const JobRequest& job_request) const;
-  Outcome on_node(const JobRequest::Part& part, Id node, bool licences_lack, bool lack,
-                  Outcome rule) const;
+  Outcome on_node(const JobRequest& job_request, const JobRequest::Part& part, Id node,
+                  bool lack) const;
+  Outcome off_or_spare(const RunningJob& other, const Choice& choice) const;
+  // Whether others keep a job from a node that it, or one of them, takes as a whole.
+  static bool in_use(const Occupancy& room, Id node, bool whole) {
+    return node != kNoId && (room.exclusives[node] > 0 || (whole && room.occupants[node] > 0));
+  }
   bool lacks(const Occupancy& room, const Amount* need, Id node, bool whole, Row& missing) const;
   Occupancy without_reservations(Id job) const;
   bool may_help(const JobRequest& job_request, const RunningJob& other) const;
   void add_unheld();
   void report_refusal(Id job, Outcome rule, const JobRequest* job_request);
+  Id held_up_by(Id job, const JobRequest* job_request) const;
+  void note_standings(Id job);
+  Facts facts_of(Id job, Outcome rule, const JobRequest* job_request) const;
   void note(const JobRequest& job_request, const Column<Index>& candidates, const Choice* choice);
   void note_sharing(const JobRequest& job_request, const Column<Index>& candidates,
                     const Column<Index>& victims, const std::vector<Spot>& spots);
@@ -294,6 +302,8 @@ class Run {
   Column<Index> seen_;            // turns of partitions in it
   Column<std::uint8_t> blocked_;  // nodes that waiting jobs keep from those behind,
   Column<Id> closing_;            // and partitions whose nodes are to be among them
+  Column<Id> closed_by_;          // partitions: the job that closed one
+  Column<Id> blocked_by_;         // N, when recording: the first job that keeps a node
   bool any_blocked_ = false, any_ending_ = false;
   Column<Outcome> closed_;  // partitions: by a job of which rule, kStarted: open
   bool all_hold_ = true;    // each job that closed a partition is served
