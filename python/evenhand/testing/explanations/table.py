@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from evenhand.testing.explanations.ytsaurus import allocations, requests
+from evenhand.testing.explanations import backendai, decided, gridengine, jobs, pace, slurm, yunikorn
+from evenhand.testing.explanations.ytsaurus import allocations, elements, requests
 
-__all__ = ["allocations", "requests"]
+__all__ = ["allocations", "backendai", "decided", "elements", "gridengine", "jobs", "pace", "requests", "slurm", "yunikorn"]
