@@ -25,16 +25,21 @@ def job_meant(world: World, whose: Mapping[str, Any] | None) -> str | None:
 def reserved_on(world: World, node: object, job: object) -> Amounts:
     """Return what hard reservations in force keep on a node (None: in the cluster) from a job."""
     kept = world.amounts({})
-    for row in world.data.get("reservations", ()):
-        owner = job_meant(world, row)
-        begun = row.get("from") is None or row["from"] <= world.now
-        ended = row.get("until") is not None and row["until"] <= world.now
-        if row.get("soft") or not begun or ended or (owner is not None and same(owner, job)):
-            continue
+    for row in _reservations(world, job):
         if node is None or same(row.get("node"), node):
             for r, amount in (row.get("resources") or {}).items():
                 kept[r] += amount
     return kept
+
+
+def _reservations(world: World, job: object) -> Iterator[Row]:
+    """Yield hard reservations in force that are not the job's own."""
+    for row in world.data.get("reservations", ()):
+        owner = job_meant(world, row)
+        begun = row.get("from") is None or row["from"] <= world.now
+        ended = row.get("until") is not None and row["until"] <= world.now
+        if not row.get("soft") and begun and not ended and not (owner is not None and same(owner, job)):
+            yield row
 
 
 def free_rooms(world: World, node: object, job: object, *, gone: Any = ()) -> Iterator[Amounts]:
@@ -63,15 +68,23 @@ def free_rooms(world: World, node: object, job: object, *, gone: Any = ()) -> It
                 continue
             book(row.get("node"), row.get("held" if state == "preempted" else "resources") or {}, 1)
         yield dict(free)
+        credited: set[str] = set()
+        at_once = world.system == "yunikorn"  # what victims have is there for what starts in the same cycle
         for d in world.decisions:
+            if d["action"] == "start" and str(d["operation"]) not in credited:
+                credited.add(str(d["operation"]))
+                for row in _reservations(world, job):
+                    if same(job_meant(world, row), d["operation"]):
+                        book(row.get("node"), row.get("resources") or {}, -1)
             if d["action"] == "start":
                 book(d["node"], world.row("requests", d["request"]).get("resources") or {}, 1)
             elif d["action"] == "resume":
                 row = world.row("allocations", d["allocation"])
                 held, has = row.get("held") or {}, row.get("resources") or {}
                 book(d["node"], {r: a - held.get(r, 0) for r, a in has.items()}, 1)
-            elif d["action"] == "preempt" and str(d["allocation"]) not in names and d["mode"] == "suspend":
-                book(d["node"], d["freed"], -1)
+            elif d["action"] == "preempt" and (at_once or d["mode"] == "suspend"):
+                if str(d["allocation"]) not in names:
+                    book(d["node"], d["freed"], -1)
             elif d["action"] == "reserve" and d["reason"] == "room_reserved" and not same(d["operation"], job):
                 book(d["node"], world.row("requests", d["request"]).get("resources") or {}, 1)
             else:
