@@ -173,8 +173,39 @@ py::dict handed_columns(std::span<const ClusterState::TakenRoom> handed, std::si
   return out;
 }
 
-py::dict event_columns(const std::vector<Event>& events, std::size_t width) {
+namespace {
+
+py::dict named(const Facts& facts) {
+  const auto values = [](const auto& pairs, auto&& as) {
+    py::dict out;
+    for (const auto& [name, value] : pairs) out[name] = as(value);
+    return out;
+  };
+  const auto plain = [](auto value) { return value; };
   py::dict out;
+  out["numbers"] = values(facts.numbers, plain);
+  out["times"] = values(facts.times, plain);
+  out["operations"] = values(facts.operations, plain);
+  out["requests"] = values(facts.requests, plain);
+  out["pools"] = values(facts.pools, plain);
+  out["nodes"] = values(facts.nodes, [](const Column<Id>& rows) {
+    return to_array(std::vector<Id>(rows.begin(), rows.end()));
+  });
+  out["amounts"] = values(facts.amounts, [](const Column<Amount>& row) {
+    return to_array(std::vector<Amount>(row.begin(), row.end()));
+  });
+  return out;
+}
+
+}  // namespace
+
+py::dict event_columns(const Recorder& recorder, std::size_t width) {
+  const std::vector<Event>& events = recorder.events;
+  py::dict out;
+  py::list facts;
+  for (const Event& e : events) facts.append(named(e.facts));
+  out["facts"] = std::move(facts);
+  out["stood"] = to_array(std::vector<Index>(recorder.stood.begin(), recorder.stood.end()));
   const auto column = [&](const char* name, auto&& value) {
     std::vector<std::decay_t<decltype(value(events[0]))>> values;
     for (const Event& e : events) values.push_back(value(e));

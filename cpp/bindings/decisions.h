@@ -67,6 +67,6 @@ py::dict handed_columns(std::span<const ClusterState::TakenRoom> handed, std::si
 py::dict refusal_columns(Refusals refusals, std::size_t width);
 
 // One row an event.
-py::dict event_columns(const std::vector<Event>& events, std::size_t width);
+py::dict event_columns(const Recorder& recorder, std::size_t width);
 
 }  // namespace evenhand::bindings

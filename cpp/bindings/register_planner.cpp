@@ -160,7 +160,7 @@ py::dict BoundPlanner::traced(const std::string& kind, Id row, const py::object&
     planner_->decide(trigger_, &recorder);
     planner_->take_back();
   }
-  return event_columns(recorder.events, state().width());
+  return event_columns(recorder, state().width());
 }
 
 py::dict BoundPlanner::trace(const std::string& kind, Id row) const {
@@ -171,7 +171,7 @@ py::dict BoundPlanner::trace(const std::string& kind, Id row) const {
     again->update(again->state().now(), false);
     again->decide(trigger_, &recorder);
   }
-  return event_columns(recorder.events, state().width());
+  return event_columns(recorder, state().width());
 }
 
 py::object BoundPlanner::shares() const {

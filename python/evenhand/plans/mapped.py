@@ -196,4 +196,18 @@ class MappedCore:
     def trace(self, kind: str, row: int) -> Mapping[str, NDArray[Any]]:
         """Decide again with a recorder: all that was looked at for one allocation or request."""
         table = "requests" if kind == "request" else "allocations"
-        return self._named(self._trace(kind, int(self._live[table][row])))
+        found = self._named(self._trace(kind, int(self._live[table][row])))
+        return {**found, "facts": [self._facts(one) for one in found["facts"]]}
+
+    def _facts(self, facts: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what was compared, by rows of the snapshot."""
+        out = dict(facts)
+        for kind in ("operations", "requests", "pools", "nodes"):
+            places = self._places["queues" if kind == "pools" else kind]
+
+            def row(live: Any, places: NDArray[Any] = places) -> Any:
+                live = np.asarray(live)
+                return places[np.where(live < len(places) - 1, live, -1)]
+
+            out[kind] = {name: row(live) for name, live in facts[kind].items()}
+        return out

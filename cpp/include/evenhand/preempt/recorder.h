@@ -2,6 +2,8 @@
 // not". Filled by running a plan again with a recorder.
 #pragma once
 
+#include <array>
+#include <utility>
 #include <vector>
 
 #include "evenhand/core/column.h"
@@ -19,6 +21,17 @@ struct Refusals {
   Column<Index> command{};  // whose refusal it is, -1: a request's; empty: all are requests'
 };
 
+// What was compared, by name.
+struct Facts {
+  template <class T>
+  using Named = std::vector<std::pair<const char*, T>>;
+  Named<double> numbers{};
+  Named<Time> times{};
+  Named<Id> operations{}, requests{}, pools{};
+  Named<Column<Id>> nodes{};
+  Named<Column<Amount>> amounts{};  // R each
+};
+
 struct Event {
   Id node;
   Stage stage;
@@ -27,12 +40,22 @@ struct Event {
   Column<Amount> missing;      // R: room, or what a limit lacks
   Spared spared{};             // what the pace compared
   Group group = Group::kNone;  // of the allocation, where its group decided
+  Facts facts{};
 };
 
 // Follows one request (slot = kNoId) or one allocation (request = kNoId).
 struct Recorder {
   Id request = kNoId, slot = kNoId;
   std::vector<Event> events;
+  // Of a request for which victims were looked for: what became of how many running jobs, by
+  // outcome; the last time.
+  std::array<Index, 256> stood{};
+
+  // Counts them anew.
+  void stands(const Column<Outcome>& verdicts) {
+    stood = {};
+    for (const Outcome one : verdicts) ++stood[static_cast<std::uint8_t>(one)];
+  }
 };
 
 }  // namespace evenhand

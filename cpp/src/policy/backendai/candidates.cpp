@@ -154,6 +154,12 @@ void Run::sort(Column<Candidate*>& candidates) const {
                     [&](const Candidate* x, const Candidate* y) { return key(x) < key(y); });
 }
 
+void Run::note_places(Attempt* attempt, const Column<Candidate*>& sorted) {
+  if (attempt == nullptr) return;
+  attempt->place.assign(attempt->verdict.size(), 0);
+  for (const Candidate* c : sorted) attempt->place[c->operation] = ++attempt->candidates;
+}
+
 void Run::give(const Candidate& c, Amount sign) {
   for (const Id slot : c.slots) rooms_.add(freed(slot), state_.node_of(slot), sign);
 }
@@ -165,8 +171,9 @@ void Run::mark_spared(Attempt* attempt, const Column<Candidate*>& candidates,
     attempt->verdict[candidates[i]->operation] =
         std::ranges::binary_search(set.taken, static_cast<Id>(i)) ? Outcome::kTaken
         : set.taken.empty()                                       ? Outcome::kNoStartInStage
-        : i < set.considered                                      ? Outcome::kGivenBack
-                                                                  : Outcome::kSparedFitsWithout;
+        : i < set.considered && set_.selection != VictimSelection::kMinimum
+            ? Outcome::kGivenBack  // of the fewest none is: they are found otherwise
+            : Outcome::kSparedFitsWithout;
 }
 
 }  // namespace evenhand::backendai

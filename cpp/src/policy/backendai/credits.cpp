@@ -83,14 +83,15 @@ void Run::admit_reserved() {
   add_reserved(now, state_, -1, [&](Id owner) { return owner == kNoId || !is_due[owner]; });
   Rooms later = now;
   for (const Leaving& l : state_.leaving()) add_leaving(later, l, 1);
-  Column<std::uint8_t> blocked(place_.size(), 0);
+  Column<Id> blocked(place_.size(), kNoId);  // by the first session that waits there
   for (Due& due : sessions) {
     Entry& entry = *due.entry;
     bool allowed = true, behind = false, fits = true, will_fit = true;
     for (const Placement& p : due.places) {
       const Amount* need = entry.units[p.unit].need;
       allowed &= takes_one_more(p.node);
-      behind |= blocked[p.node] != 0;
+      if (blocked[p.node] != kNoId && !behind) entry.ahead = blocked[p.node];
+      behind |= blocked[p.node] != kNoId;
       fits &= now.fits(need, p.node);
       will_fit &= later.fits(need, p.node);
       now.take(need, p.node);
@@ -101,7 +102,6 @@ void Run::admit_reserved() {
     if (allowed && fits && !behind) {
       placed_ = due.places;
       credit_reserved(entry.operation, 1);
-      for (const Placement& p : placed_) rooms_.take(entry.units[p.unit].need, p.node);
       start(entry, Reason::kReservationDue);
       continue;
     }
@@ -109,7 +109,7 @@ void Run::admit_reserved() {
       now.give(entry.units[p.unit].need, p.node);
       later.give(entry.units[p.unit].need, p.node);
       --containers_[p.node];
-      if (admitted_[entry.operation]) blocked[p.node] = 1;
+      if (admitted_[entry.operation] && blocked[p.node] == kNoId) blocked[p.node] = entry.operation;
     }
     if (admitted_[entry.operation])
       entry.outcome = behind ? Outcome::kBehindFirstWaiting : Outcome::kWaitsForVictims;

@@ -137,17 +137,21 @@ Outcome Run::preempt_group_wide(Entry& entry, Attempt* attempt) {
   for (const Id n : nodes_)
     usable[n] = std::ranges::any_of(
         entry.units, [&](const Unit& u) { return rooms_.fits(u.need, n) && allowed(u, n); });
-  if (place(entry, &entry)) unplace(entry);  // else: what fails even so, and what it lacks
+  const bool enough = place(entry, &entry);  // else: what fails even so, and what it lacks
+  if (enough) unplace(entry);
   for (const Candidate* c : candidates) give(*c, -1);
 
   std::erase_if(candidates, [&](const Candidate* c) {
     if (useful_on(*c, entry, usable)) return false;
-    if (attempt != nullptr) attempt->verdict[c->operation] = Outcome::kFreesNothingUseful;
+    if (attempt != nullptr)
+      attempt->verdict[c->operation] =
+          enough ? Outcome::kFreesNothingUseful : Outcome::kNoStartInStage;
     return true;
   });
   if (set_.order == VictimOrder::kFewestSessions)
     for (Candidate* c : candidates) c->key = -shortfall_covered(*c, entry);
   sort(candidates);
+  note_places(attempt, candidates);
   // A set that goes beyond the caps of pools is not taken: another is looked for without those of
   // its victims that are too many, the last wanted ones.
   WithinCaps caps(pace_);
@@ -170,6 +174,8 @@ Outcome Run::preempt_group_wide(Entry& entry, Attempt* attempt) {
   if (set.taken.empty()) return unless_spared(entry, Outcome::kNoRoomEvenWithVictims);
   place(entry);  // where it will start, as it looks now
   for (const Placement& p : placed_) rooms_.give(entry.units[p.unit].need, p.node);
+  if (attempt != nullptr)
+    for (const Placement& p : placed_) attempt->nodes.push_back(p.node);
 
   Column<Candidate*> victims;
   for (const Id i : set.taken) victims.push_back(candidates[i]);

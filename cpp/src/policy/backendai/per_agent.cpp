@@ -26,6 +26,10 @@ Column<Candidate*> Run::collect(const Unit& unit, Id node, Column<Candidate*> le
     return std::ranges::all_of(held, [](Amount a) { return a <= 0; });
   });
   sort(left);
+  if (record_) {
+    collected_.clear();
+    for (const Candidate* c : left) collected_.push_back(c->operation);
+  }
   selector_.clear();
   for (const Candidate* c : left) {
     held_here(*c);
@@ -53,7 +57,7 @@ Outcome Run::preempt_per_agent(Entry& entry, Attempt* attempt) {
         left.push_back(c);
       else if (attempt != nullptr)
         attempt->verdict[c->operation] = why->why;
-    found = on_agents(entry, std::move(left), caps.left(set_.minimum_budget));
+    found = on_agents(entry, std::move(left), caps.left(set_.minimum_budget), attempt);
     if (found.fits && within_caps(caps, found.victims, found.proof, attempt)) break;
     for (const Placement& p : found.placed) --containers_[p.node];
     if (!found.fits) break;
@@ -68,6 +72,8 @@ Outcome Run::preempt_per_agent(Entry& entry, Attempt* attempt) {
   if (!found.fits) return unless_spared(entry, Outcome::kNoRoomEvenWithVictims);
   const SelectionProof& proof = caps.proof();
   placed_ = std::move(found.placed);
+  if (attempt != nullptr)
+    for (const Placement& p : placed_) attempt->nodes.push_back(p.node);
   tally.proof.cost += proof.cost;
   tally.proof.lower_bound += proof.lower_bound;
   tally.proof.branches += proof.branches;
@@ -77,7 +83,8 @@ Outcome Run::preempt_per_agent(Entry& entry, Attempt* attempt) {
   return Outcome::kWaitsForVictims;
 }
 
-Run::Agents Run::on_agents(Entry& entry, Column<Candidate*> left, Index budget) {
+Run::Agents Run::on_agents(Entry& entry, Column<Candidate*> left, Index budget, Attempt* attempt) {
+  if (attempt != nullptr) attempt->place.assign(attempt->verdict.size(), 0);
   Column<Candidate*> victims;
   Column<Size> taken_for;  // of each victim
   std::vector<Placement> placed;
@@ -123,7 +130,11 @@ Run::Agents Run::on_agents(Entry& entry, Column<Candidate*> left, Index budget) 
           fits = false;
           break;
         }
-        for (Candidate* c : collect(unit, node, left, budget)) {
+        const Column<Candidate*> gone = collect(unit, node, left, budget);
+        for (Size i = 0; attempt != nullptr && i < collected_.size(); ++i)
+          attempt->place[collected_[i]] = static_cast<Index>(i) + 1;
+        if (attempt != nullptr) attempt->candidates = collected_.rows();
+        for (Candidate* c : gone) {
           give(*c, 1);
           victims.push_back(c);
           taken_for.push_back(u);

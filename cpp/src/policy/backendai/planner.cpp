@@ -16,17 +16,35 @@ void report(const Run& run, Recorder& recorder) {
   const bool suspended = slot != kNoId && state.away(slot);
   const Column<Amount> nothing(state.width(), 0);
   if (slot == kNoId || suspended) {
-    for (const Entry& e : run.queue)
-      if (e.operation == operation && e.suspended == suspended)
-        recorder.events.push_back({kNoId, Stage::kSchedulingRun, run.outcome(e, request), operation,
-                                   request, slot, e.failed == request ? e.missing : nothing,
-                                   e.spared});
+    for (const Entry& e : run.queue) {
+      if (e.operation != operation || e.suspended != suspended) continue;
+      const Outcome outcome = run.outcome(e, request);
+      recorder.events.push_back({kNoId, Stage::kSchedulingRun, outcome, operation, request, slot,
+                                 e.failed == request ? e.missing : nothing, e.spared});
+      auto& before = recorder.events.back().facts.operations;
+      if (outcome == Outcome::kBehindFirstWaiting)
+        before.emplace_back("behind", e.ahead != kNoId ? e.ahead : run.blocker());
+      else if (outcome == Outcome::kNotFirstInQueue)
+        before.emplace_back("front", run.front());
+      else if (outcome == Outcome::kOtherRequestWaits && e.failed != kNoId)
+        recorder.events.back().facts.requests.emplace_back("other", e.failed);
+    }
+    for (const Attempt& a : run.attempts)
+      if (a.operation == operation) recorder.stands(a.verdict);
     return;
   }
-  for (const Attempt& a : run.attempts)
+  for (const Attempt& a : run.attempts) {
     recorder.events.push_back({state.node_of(slot), Stage::kSchedulingRun, a.verdict[operation],
                                operation, a.request, slot, nothing,
                                a.spared.empty() ? Spared{} : a.spared[operation]});
+    Facts& facts = recorder.events.back().facts;
+    if (!a.place.empty() && a.place[operation] > 0) {
+      facts.numbers.emplace_back("place", a.place[operation]);
+      facts.numbers.emplace_back("candidates", a.candidates);
+    }
+    if (run.front() != kNoId) facts.operations.emplace_back("front", run.front());
+    if (!a.nodes.empty()) facts.nodes.emplace_back("placed_on", a.nodes);
+  }
 }
 
 // Value of a column for rows of which nothing was said.

@@ -77,7 +77,6 @@ void Run::go() {
     if (place(entry, &entry)) {
       for (const Placement& p : placed_) rooms_.give(entry.units[p.unit].need, p.node);
       start(entry, Reason::kFitsFreeRoom);
-      for (const Placement& p : placed_) rooms_.take(entry.units[p.unit].need, p.node);
       continue;
     }
     if (!entry.suspended) credit_reserved(entry.operation, -1);
@@ -90,6 +89,7 @@ void Run::go() {
       continue;
     }
     if (entry.outcome == Outcome::kWaitsForVictims && set_.every_session_preempts) continue;
+    blocker_ = entry.operation;
     return;  // what stands behind stays behind
   }
 }
@@ -146,10 +146,10 @@ void Run::add(Decision d, const DecisionAmounts& amounts) {
   decisions.add(d, amounts);
 }
 
-// Where placed_ says; the room is still as before.
+// Where placed_ says, and takes the room there.
 void Run::start(Entry& entry, Reason reason) {
   const Id step = steps_++;
-  for (const Placement& p : placed_) {
+  for (const Placement& p : placed_) {  // the next one finds what this leaves
     const Unit& unit = entry.units[p.unit];
     Decision d{.action = Action::kStart, .stage = Stage::kSchedulingRun, .reason = reason};
     d.step = step;
@@ -169,6 +169,7 @@ void Run::start(Entry& entry, Reason reason) {
     room_at(p.node);
     const Amount* held = entry.suspended ? state_.kept(unit.slot) : nullptr;
     add(d, {nullptr, scratch_.data(), unit.need, state_.operation_usage(entry.operation), held});
+    rooms_.take(unit.need, p.node);
   }
   entry.outcome = Outcome::kStarted;
 }
@@ -219,9 +220,9 @@ void Run::take_victims(const Entry& entry, std::span<Candidate* const> victims,
       room_at(p.node);
       add(d, {nullptr, scratch_.data(), entry.units[p.unit].need,
               state_.operation_usage(entry.operation)});
+      rooms_.take(entry.units[p.unit].need, p.node);
       ++tally.reservations;
     }
-    for (const Placement& p : placed_) rooms_.take(entry.units[p.unit].need, p.node);
   } else if (set_.every_session_preempts) {  // what it needs beside its victims' room
     then_ = rooms_;
     for (const Candidate* c : victims)

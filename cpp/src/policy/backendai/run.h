@@ -38,6 +38,7 @@ struct Entry {
   Index nodes = 0;         // on which it might run
   Column<Amount> missing;  // R, on the best of them
   Spared spared{};         // why the first victim is spared that could make room for it
+  Id ahead = kNoId;        // the session before it that holds it up
 };
 
 // A running session that might be preempted.
@@ -55,6 +56,9 @@ struct Attempt {
   Id operation = kNoId, request = kNoId;
   Column<Outcome> verdict;  // O
   Column<Spared> spared{};  // O: by the pace; empty: none is
+  Column<Index> place{};    // O: among the candidates in their order, from 1; 0: it is none
+  Index candidates = 0;
+  Column<Id> nodes{};  // where the session is to be placed
 };
 
 class Run {
@@ -63,6 +67,9 @@ class Run {
 
   void go();
   Refusals refusals() const;
+  // Who holds up the sessions behind it; kNoId: none does.
+  Id blocker() const noexcept { return blocker_; }
+  Id front() const noexcept { return queue.empty() ? kNoId : queue.front().operation; }
   // What became of one request of a session.
   Outcome outcome(const Entry& entry, Id request) const noexcept;
 
@@ -139,6 +146,7 @@ class Run {
                    Attempt* attempt) const;
   Outcome unless_spared(Entry& entry, Outcome otherwise);
   void sort(Column<Candidate*>& candidates) const;
+  static void note_places(Attempt* attempt, const Column<Candidate*>& sorted);
   void give(const Candidate& candidate, Amount sign);
   Index cost_of(const Candidate& c) const {
     return VictimCosts{set_.victim_cost, rows_.preemption_cost, in_parts_}.of(state_, c.operation,
@@ -165,7 +173,7 @@ class Run {
     std::vector<Placement> placed{};
     SelectionProof proof{};  // for each copy on the agent that is chosen for it
   };
-  Agents on_agents(Entry& entry, Column<Candidate*> left, Index budget);
+  Agents on_agents(Entry& entry, Column<Candidate*> left, Index budget, Attempt* attempt);
   Column<Candidate*> collect(const Unit& unit, Id node, Column<Candidate*> left, Index budget);
   void mark_spared(Attempt* attempt, const Column<Candidate*>& candidates,
                    const VictimSet& set) const;
@@ -205,6 +213,8 @@ class Run {
   VictimSelector selector_;
   std::optional<Rooms> then_;  // once the victims of a session have gone and it has started
   Column<Amount> scratch_;
+  Column<Id> collected_;  // the last candidates of `collect` in their order; when recording
+  Id blocker_ = kNoId;
   Id steps_ = 0;
 };
 

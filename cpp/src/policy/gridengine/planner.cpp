@@ -25,17 +25,46 @@ void report(const Run& run, Recorder& recorder) {
   const bool preemptee = slot != kNoId && state.away(slot);
   const Column<Amount> nothing(state.width(), 0);
   if (slot == kNoId || preemptee) {
-    for (const Entry& e : run.queue)
-      if (e.operation == operation && e.preemptee == preemptee)
-        recorder.events.push_back(
-            {kNoId, Stage::kSchedulingRun, e.outcome, operation, request, slot,
-             e.failed == request && !e.missing.empty() ? e.missing : nothing});
+    for (const Entry& e : run.queue) {
+      if (e.operation != operation || e.preemptee != preemptee) continue;
+      recorder.events.push_back({kNoId, Stage::kSchedulingRun, e.outcome, operation, request, slot,
+                                 e.failed == request && !e.missing.empty() ? e.missing : nothing});
+      Event& event = recorder.events.back();
+      for (std::size_t i = 0; i < e.units.size() && !e.unit_missing.empty(); ++i)
+        if (e.units[i].slot == slot)
+          event.missing.assign(e.unit_missing.row(i, state.width()),
+                               e.unit_missing.row(i, state.width()) + state.width());
+      if (e.at) event.facts.times.emplace_back("starts_at", *e.at);
+      if (!preemptee) event.facts.times.emplace_back("lasts", e.duration);
+      if (e.behind != kNoId)
+        event.facts.operations.emplace_back(
+            "behind", run.queue[static_cast<std::size_t>(e.behind)].operation);
+    }
+    for (const Attempt& a : run.attempts) {
+      if (a.operation != operation) continue;
+      recorder.stands(a.verdict);
+      if (recorder.events.empty()) continue;
+      Facts& facts = recorder.events.back().facts;
+      facts.numbers.emplace_back("preemptees", a.preemptees);
+      facts.numbers.emplace_back("wanted", a.wanted);
+    }
     return;
   }
-  for (const Attempt& a : run.attempts)
+  for (const Attempt& a : run.attempts) {
     recorder.events.push_back({state.node_of(slot), Stage::kSchedulingRun, a.verdict[operation],
                                operation, a.request, slot, nothing,
                                a.spared.empty() ? Spared{} : a.spared[operation]});
+    Facts& facts = recorder.events.back().facts;
+    facts.numbers.emplace_back("preemptees", a.preemptees);
+    facts.numbers.emplace_back("wanted", a.wanted);
+    if (a.at != kNoTime) facts.times.emplace_back("starts_at", a.at);
+    if (!a.nodes.empty()) facts.nodes.emplace_back("placed_on", a.nodes);
+    if (a.place.empty() || a.place[operation] == 0) continue;
+    facts.numbers.emplace_back("place", a.place[operation]);
+    facts.numbers.emplace_back("candidates", a.candidates);
+    facts.numbers.emplace_back("mode", static_cast<double>(a.mode[operation]));
+    facts.numbers.emplace_back("why_mode", static_cast<double>(a.why_mode[operation]));
+  }
 }
 
 }  // namespace

@@ -185,6 +185,8 @@ Outcome Run::preempt(Entry& entry, std::span<const Id> named, Asked action, bool
         {entry.operation, entry.units.front().request,
          Column<Outcome>(rows, named.empty() ? Outcome::kNotRunning : Outcome::kNotNamed)});
     attempt = question.attempt = &attempts.back();
+    attempt->preemptees = preemptees_;
+    attempt->at = entry.at.value_or(kNoTime);
     if (pace_.on()) attempt->spared.resize(rows);
   }
   // Of most providers nobody needs to know: only where something is written down of each.
@@ -198,6 +200,7 @@ Outcome Run::preempt(Entry& entry, std::span<const Id> named, Asked action, bool
     for (const Id o : named)
       if (provider_of_[o] != kNoId) all_asked(providers_[at(provider_of_[o])]);
   if (!has_candidates(question)) return Outcome::kNoLowerPriority;
+  if (attempt != nullptr) note_candidates(*attempt, question);
   WithinCaps caps(pace_);
   Column<Provider*> victims;
   for (;;) {
@@ -220,6 +223,7 @@ Outcome Run::preempt(Entry& entry, std::span<const Id> named, Asked action, bool
                                            ? Outcome::kTaken
                                            : Outcome::kSparedFitsWithout;
   if (victims.empty()) return Outcome::kNoRoomEvenWithVictims;
+  if (attempt != nullptr) attempt->wanted = victims.rows();
   const Index left = set_.max_preemptees - preemptees_;
   if (static_cast<Index>(victims.size()) > left) {
     const bool some = left > 0 && set_.partly && !fewest;
@@ -235,8 +239,21 @@ Outcome Run::preempt(Entry& entry, std::span<const Id> named, Asked action, bool
   for (const Provider* p : victims) give(*p, 1);
   place(entry, state_.now(), true);  // where it will start, as it looks now
   for (const Provider* p : victims) give(*p, -1);
+  if (attempt != nullptr)
+    for (const Placement& p : placed_) attempt->nodes.push_back(p.node);
   take(entry, victims, reason);
   return Outcome::kWaitsForVictims;
+}
+
+void Run::note_candidates(Attempt& attempt, const Question& question) {
+  attempt.place.assign(attempt.verdict.size(), 0);
+  attempt.why_mode.assign(attempt.verdict.size(), WhyMode::kNone);
+  attempt.mode.assign(attempt.verdict.size(), Mode::kTerminate);
+  for (const Provider* p : candidates_for(question)) {
+    attempt.place[p->operation] = ++attempt.candidates;
+    attempt.mode[p->operation] = p->mode;
+    attempt.why_mode[p->operation] = why_mode(*p, question);
+  }
 }
 
 // What is freed counts once they have gone: until then it is there for none but the job that they

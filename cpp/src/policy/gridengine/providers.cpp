@@ -131,6 +131,24 @@ std::optional<Mode> Run::configured(const Provider& p, const Question& question)
   return mode;
 }
 
+// As `configured` and `advised` decide.
+WhyMode Run::why_mode(const Provider& p, const Question& question) const {
+  if (question.action != Asked::kConfigured) return WhyMode::kAsked;
+  if (p.action != Asked::kConfigured) {
+    for (const Id slot : p.slots)
+      if (const Id of = cell(rows_.queue, slot, kNoId);
+          of != kNoId && set_.queue_action[of] != Asked::kNothing)
+        return WhyMode::kQueue;
+    return WhyMode::kConfigured;
+  }
+  const Mode mode = advised(p, question);
+  if (mode == Mode::kCheckpoint) return WhyMode::kCheckpointable;
+  if (mode == Mode::kRequeue) return WhyMode::kRerunnable;
+  if (mode == Mode::kTerminate) return WhyMode::kNotRerunnable;
+  if (mode == Mode::kSuspend) return WhyMode::kOnlySlots;
+  return mode == Mode::kPreempt ? WhyMode::kSwappedAndReleased : WhyMode::kKeepsResources;
+}
+
 void Run::effect(const Provider& p, Id slot) const {
   const Amount* held = state_.amounts(slot);
   const std::uint8_t* free = frees_.row(p.mode, width_);

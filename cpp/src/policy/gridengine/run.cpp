@@ -81,6 +81,7 @@ void Run::resume_or_reserve(Entry& entry) {
   if (entry.outcome != Outcome::kStarted) return;
   if (place(entry, state_.now(), true)) return start(entry);
   entry.outcome = Outcome::kNoFreeRoom;
+  if (record_) entry.unit_missing = missing_of_units(entry);
   if (!reserves()) return;
   entry.at = first_fit(entry);
   if (*entry.at == kForever) return;
@@ -125,6 +126,15 @@ void Run::start_or_reserve(Entry& entry) {
     }
   }
   credit_own(entry.operation, -1);
+}
+
+// What each stopped allocation lacks where it is; when recording.
+Column<Amount> Run::missing_of_units(const Entry& entry) const {
+  Column<Amount> missing(entry.units.size() * width_, 0);
+  for (Size i = 0; i < entry.units.size(); ++i)
+    if (const Unit& unit = entry.units[i]; unit.only_node != kNoId)
+      rooms_.lacks(unit.need, unit.only_node, missing.row(i, width_));
+  return missing;
 }
 
 void Run::room_at(Id node) {

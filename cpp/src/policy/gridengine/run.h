@@ -41,10 +41,11 @@ struct Entry {
   Id behind = kNoId;   // in the queue: the preemptor of which it is next, that has yet to start
   Time duration = kForever;  // planned, with what is added to it
   Outcome outcome = Outcome::kNoFreeRoom;
-  Id failed = kNoId;         // the request that found no place
-  Index nodes = 0;           // on which it might run
-  Column<Amount> missing{};  // R, on the best of them
-  std::optional<Time> at{};  // since when it would fit; kForever: never
+  Id failed = kNoId;              // the request that found no place
+  Index nodes = 0;                // on which it might run
+  Column<Amount> missing{};       // R, on the best of them
+  std::optional<Time> at{};       // since when it would fit; kForever: never
+  Column<Amount> unit_missing{};  // units x R, of a preemptee; when recording
 };
 
 struct Attempt;
@@ -85,11 +86,32 @@ struct Question {
   bool only_slots = false;  // are wanted
 };
 
+// Why a job is preempted in the mode that it is.
+enum class WhyMode : std::uint8_t {
+  kNone,
+  kAsked,           // the request names the action
+  kQueue,           // `preemption_action` of its queue
+  kConfigured,      // `preemption_action`
+  kCheckpointable,  // from here on the advisor's rules, in its order
+  kOnlySlots,
+  kSwappedAndReleased,
+  kKeepsResources,  // what is wanted of it is free with its processes stopped
+  kRerunnable,      // that frees too little
+  kNotRerunnable
+};
+
 // What became of every job when one looked for providers.
 struct Attempt {
   Id operation = kNoId, request = kNoId;
-  Column<Outcome> verdict{};  // O
-  Column<Spared> spared{};    // O; empty: none is
+  Column<Outcome> verdict{};   // O
+  Column<Spared> spared{};     // O; empty: none is
+  Column<Index> place{};       // O: among the candidates in their order, from 1; 0: it is none
+  Column<WhyMode> why_mode{};  // O
+  Column<Mode> mode{};         // O
+  Index candidates = 0;
+  Index preemptees = 0, wanted = 0;  // before it; that would leave for it
+  Time at = kNoTime;                 // when it would start without; kForever: never
+  Column<Id> nodes{};                // where the job is to be placed
 };
 
 // Room of managed licences that a job takes, for the other clusters.
@@ -199,6 +221,7 @@ class Run {
   void start(Entry& entry);
   void reserve(Entry& entry);
   void claim(const Amount* amounts, Time from, Time until, bool now);
+  Column<Amount> missing_of_units(const Entry& entry) const;
   void room_at(Id node);
   void add(Decision decision, const DecisionAmounts& amounts);
 
@@ -208,6 +231,7 @@ class Run {
   bool is_slots(Size r) const noexcept;  // or a licence that is free with them
   bool frees(Mode mode, Size r) const noexcept { return frees_[at(mode) * width_ + r] != 0; }
   std::optional<Mode> configured(const Provider& provider, const Question& question) const;
+  WhyMode why_mode(const Provider& provider, const Question& question) const;
   Mode advised(const Provider& provider, const Question& question) const;
   bool frees_enough(const Provider& provider, const Entry& entry, Mode mode) const;
   void effect(const Provider& provider, Id slot) const;  // into freed_ and kept_
@@ -240,6 +264,7 @@ class Run {
                                const Column<Provider*>& candidates);
   SpreadNeed spread(const Unit& unit, Time duration, const Column<Provider*>& candidates);
   void take(Entry& entry, std::span<Provider* const> victims, Reason reason);
+  void note_candidates(Attempt& attempt, const Question& question);
 
   // one_node.cpp
   Hosts by_host(std::span<const Id> order) const;

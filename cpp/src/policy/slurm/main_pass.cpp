@@ -30,6 +30,8 @@ void Run::begin(const Trigger& trigger, Recorder* recorder) {
   closing_.clear();
   any_blocked_ = any_ending_ = false;
   closed_.assign(set().partitions.size(), Outcome::kStarted);
+  closed_by_.assign(set().partitions.size(), kNoId);
+  blocked_by_.assign(recorder != nullptr ? nodes : 0, kNoId);
   all_hold_ = true;
   ending_.assign(nodes, kNoId);
   open_.assign(nodes, 1);
@@ -219,6 +221,7 @@ Outcome Run::closed_rule(Id partition) const {
 void Run::close(Id job, Outcome rule) {
   const Id partition = jobs().partition[job];
   closed_[partition] = rule;
+  closed_by_[partition] = job;
   all_hold_ = all_hold_ && is_served(rule);
   closing_.push_back(partition);
 }
@@ -227,6 +230,8 @@ void Run::block_closed() {
   for (const Id partition : closing_) {
     const std::span<const std::uint8_t> inside = jobs().on_nodes(partition);
     for (Size n = 0; n < blocked_.size(); ++n) blocked_[n] |= inside[n];
+    for (Size n = 0; n < blocked_by_.size(); ++n)
+      if (inside[n] && blocked_by_[n] == kNoId) blocked_by_[n] = closed_by_[partition];
     any_blocked_ = true;
   }
   closing_.clear();
@@ -240,8 +245,12 @@ void Run::busy(Id job, const JobRequest& job_request, Outcome rule) {
     (required_node(part.request) == kNoId ? others : named) = true;
   }
   if (named && !others) {
-    for (const JobRequest::Part& part : job_request.parts())
-      if (part.takes_node) blocked_[required_node(part.request)] = 1;
+    for (const JobRequest::Part& part : job_request.parts()) {
+      if (!part.takes_node) continue;
+      const Id node = required_node(part.request);
+      blocked_[node] = 1;
+      if (!blocked_by_.empty() && blocked_by_[node] == kNoId) blocked_by_[node] = job;
+    }
     any_blocked_ = true;
   } else if (!keeps_nothing(job)) {
     close(job, rule);

@@ -199,9 +199,48 @@ void Run::report_refusal(Id job, Outcome rule, const JobRequest* job_request) {
     if (follows_request(request)) {
       event(kNoId, rule, job, request, best);
       recorder_->events.back().spared = spared;
+      recorder_->events.back().facts = facts_of(job, rule, job_request);
+      note_standings(job);
     }
   }
   add_reserved(workspace.room, job, -1);
+}
+
+// The job that keeps another from its partition, or from a node where it may run; kNoId: none.
+Id Run::held_up_by(Id job, const JobRequest* job_request) const {
+  const Id by = closed_by_[jobs().partition[job]];
+  if (by != kNoId && by != job) return by;
+  if (job_request != nullptr)
+    for (const JobRequest::Part& part : job_request->parts())
+      for (Size n = 0; part.takes_node && n < part.allowed().size(); ++n)
+        if (part.allowed()[n] && blocked_by_[n] != kNoId && blocked_by_[n] != job)
+          return blocked_by_[n];
+  return kNoId;
+}
+
+// What decided that a job waits.
+Facts Run::facts_of(Id job, Outcome rule, const JobRequest* job_request) const {
+  Facts facts;
+  if (rule == Outcome::kBehindFirstWaiting || rule == Outcome::kWaitsForNextPass) {
+    if (const Id by = held_up_by(job, job_request); by != kNoId)
+      facts.operations.emplace_back("behind", by);
+  } else if (rule == Outcome::kPreemptionBackoff) {
+    const Time last = memory_.last_preempt[job];
+    facts.times.emplace_back("since", last);
+    facts.times.emplace_back("until", last + set().backoff);
+  }
+  return facts;
+}
+
+// How every other running job stands to a job whose request is followed.
+void Run::note_standings(Id job) {
+  Column<Outcome> verdicts;
+  for (const RunningJob& other : workspace.running) {
+    Outcome why = other.gone ? Outcome::kAlreadyPreempting : workspace.standing(job, other);
+    if (why == Outcome::kTaken) why = workspace.spared(other).why;
+    verdicts.push_back(why);
+  }
+  recorder_->stands(verdicts);
 }
 
 // What a request met on a node: what lacks there, else why its job waits.
@@ -242,6 +281,15 @@ void Run::note(const JobRequest& job_request, const Column<Index>& candidates,
                             : choice == nullptr             ? Outcome::kNoStartInStage
                                                             : Outcome::kSparedFitsWithout;
     event(first_node(of(i)), outcome, workspace.state.operation_of_request(request), request, {});
+    Facts& facts = recorder_->events.back().facts;
+    const auto place = std::ranges::find(candidates, i) - candidates.begin();
+    facts.numbers.emplace_back("place", place + 1);
+    facts.numbers.emplace_back("candidates", candidates.size());
+    Column<Id> nodes;
+    if (choice != nullptr)
+      for (const Spot& spot : choice->spots)
+        if (spot.node != kNoId) nodes.push_back(spot.node);
+    if (!nodes.empty()) facts.nodes.emplace_back("placed_on", std::move(nodes));
   }
 }
 
@@ -250,6 +298,7 @@ void Run::note_sharing(const JobRequest& job_request, const Column<Index>& candi
                        const Column<Index>& victims, const std::vector<Spot>& spots) {
   if (recorder_ == nullptr || recorder_->slot == kNoId) return;
   Choice choice;
+  choice.spots = spots;
   choice.victims = victims;
   choice.considered = candidates;
   std::erase_if(choice.considered, [&](Index i) {

@@ -252,6 +252,9 @@ class Run {
   bool may_help(const JobRequest& job_request, const RunningJob& other) const;
   void add_unheld();
   void report_refusal(Id job, Outcome rule, const JobRequest* job_request);
+  Id held_up_by(Id job, const JobRequest* job_request) const;
+  void note_standings(Id job);
+  Facts facts_of(Id job, Outcome rule, const JobRequest* job_request) const;
   void note(const JobRequest& job_request, const Column<Index>& candidates, const Choice* choice);
   void note_sharing(const JobRequest& job_request, const Column<Index>& candidates,
                     const Column<Index>& victims, const std::vector<Spot>& spots);
@@ -294,6 +297,8 @@ class Run {
   Column<Index> seen_;            // turns of partitions in it
   Column<std::uint8_t> blocked_;  // nodes that waiting jobs keep from those behind,
   Column<Id> closing_;            // and partitions whose nodes are to be among them
+  Column<Id> closed_by_;          // partitions: the job that closed one
+  Column<Id> blocked_by_;         // N, when recording: the first job that keeps a node
   bool any_blocked_ = false, any_ending_ = false;
   Column<Outcome> closed_;  // partitions: by a job of which rule, kStarted: open
   bool all_hold_ = true;    // each job that closed a partition is served

@@ -225,6 +225,10 @@ bool Asks::serve(Id request, Index& attempts) {
   }
   tried_[request] = 1;
   fail(request, why_);
+  if (Facts* facts = last_fact(request, kNoId)) {
+    if (why_ == Outcome::kMayNotPreemptYet) add_wait(*facts, request);
+    if (why_ == Outcome::kNotBelowGuarantee) add_owed(*facts, request);
+  }
   return false;
 }
 
@@ -262,10 +266,20 @@ bool Asks::try_to_preempt(Id request, bool nodes_tried, Index& attempts) {
   const Attempt found = search_->attempt(nodes_tried, anywhere ? nullptr : &tags);
   if (const Id slot = watched(); slot != kNoId && slot < part_.place_of.rows()) {
     const auto row = std::ranges::find(place_of_row_, part_.place_of[slot]);
-    if (row != place_of_row_.end() && taken_[*row] == 0)
-      record_slot(request, search_->candidate(static_cast<Id>(row - place_of_row_.begin()))
-                               ? Outcome::kNotChosen
-                               : Outcome::kNotACandidate);
+    const Id held = static_cast<Id>(row - place_of_row_.begin());
+    if (row != place_of_row_.end() && taken_[*row] == 0) {
+      const bool candidate = search_->candidate(held);
+      const bool leaves = std::ranges::find(found.victims, held) != found.victims.end();
+      if (!found.success() || !leaves)
+        record_slot(request, !candidate        ? Outcome::kNotACandidate
+                             : found.success() ? Outcome::kNotChosen
+                                               : Outcome::kNoStartInStage);
+      if (Facts* facts = last_fact(request, slot)) {
+        if (candidate) add_place(*facts, held, found.victims);
+        if (!candidate) add_no_candidate(*facts, held, request);
+        if (found.success()) facts->nodes.emplace_back("placed_on", Column<Id>{found.node});
+      }
+    }
   }
   if (!found.success()) {
     why_ = found.failure == Failure::kQueueGuarantee ? Outcome::kNotBelowGuarantee
@@ -275,6 +289,10 @@ bool Asks::try_to_preempt(Id request, bool nodes_tried, Index& attempts) {
   for (const Id row : found.victims) {
     preempt(place_of_row_[row], request, found.node, Stage::kPreemptionCycle,
             Reason::kBelowGuarantee);
+    if (Facts* facts = last_fact(request, part_.slot[place_of_row_[row]])) {
+      add_place(*facts, row, found.victims);
+      add_owed(*facts, request);
+    }
     world_->preempt(row);
   }
   if (set_.asks_once && pending_[request] == 1) asks_.triggered[request] = 1;
@@ -359,6 +377,11 @@ void Asks::quota_of(Id queue, const Column<Time>& since) {
                                                false, start, state_.now())) {
     for (const Id victim : quota_victims(*world_, row, set_.switches).victims) {
       preempt(place_of_row_[victim], kNoId, kNoId, Stage::kQuotaEnforcement, Reason::kAboveQuota);
+      if (Facts* facts = last_fact(kNoId, part_.slot[place_of_row_[victim]])) {
+        add_maximum(*facts, queue);
+        facts->times.emplace_back("since", since[pool]);
+        facts->times.emplace_back("delay", delay);
+      }
       world_->preempt(victim);
     }
     ++steps_;

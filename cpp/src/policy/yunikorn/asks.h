@@ -9,6 +9,19 @@
 
 namespace evenhand::yunikorn {
 
+// Why an allocation is no candidate of an ask.
+enum class NoCandidate : std::uint8_t {
+  kNeedsItsNode,
+  kSpared,
+  kHoldsNothing,
+  kSameQueue,
+  kAskerDisabled,
+  kQueueDisabled,
+  kOutsideFence,
+  kWithinGuarantee,
+  kPriority
+};
+
 class Asks : public Run {
  public:
   Asks(const ClusterState& state, const Partition& partition, const Inputs& inputs, AskMemory& asks,
@@ -32,6 +45,13 @@ class Asks : public Run {
   void keep_node(Id request, Id node);
   void place(Id request, Id node, Reason reason);
   void quota_of(Id queue, const Column<Time>& since);
+
+  // --- facts.cpp
+  void add_wait(Facts& facts, Id request) const;
+  void add_owed(Facts& facts, Id request) const;
+  void add_no_candidate(Facts& facts, Id row, Id request) const;
+  void add_place(Facts& facts, Id row, std::span<const Id> victims) const;
+
   Resource of_row(const Amount* amounts) const { return dense(amounts, width_); }
   Time delay_of(Id queue) const {
     return at_or(rows_.delay, part_.pool_of[queue], Time{30'000'000});

@@ -192,7 +192,7 @@ void Cycles::watch(Id request, For what) {
   if (slot == kNoId || slot >= part_.place_of.rows() || part_.place_of[slot] == kNoId) return;
   const Id place = part_.place_of[slot];
   Outcome why = eligible(place, request, what);
-  if (why == Outcome::kTaken) return;
+  if (why == Outcome::kTaken || std::ranges::find(victims_, place) != victims_.end()) return;
   Spared spared;
   if (why == Outcome::kNotChosen && pace_.on()) {
     spared = pace_.spared(state_, slot);
@@ -202,8 +202,18 @@ void Cycles::watch(Id request, For what) {
   if (why == Outcome::kNotChosen &&
       !may_give(part_.queue[place], part_.row(part_.amounts, place), need(request)))
     why = Outcome::kQueueKeepsIt;
-  for (const Id q : part_.path(leaf_of(request))) asking_[q] = 0;
+  if (why == Outcome::kNotChosen && victims_.empty()) why = Outcome::kNoStartInStage;
   record_slot(request, why, spared);
+  if (Facts* facts = last_fact(request, slot)) {
+    if (why == Outcome::kQueueKeepsIt) add_keeper(*facts, place, request);
+    if (why == Outcome::kNotChosen || why == Outcome::kNoStartInStage) {
+      add_place(*facts, place, request, what);
+      Column<Id> chosen;
+      for (const Id victim : victims_) chosen.push_back(part_.node[victim]);
+      if (!chosen.empty()) facts->nodes.emplace_back("placed_on", std::move(chosen));
+    }
+  }
+  for (const Id q : part_.path(leaf_of(request))) asking_[q] = 0;
 }
 
 // Places one ask, with or without preemption.
@@ -234,10 +244,16 @@ bool Cycles::try_allocate(Id request, For what) {
                       : why);
     return false;
   }
-  const Column<Id> victims = std::move(victims_);
-  for (const Id place : victims)
+  for (const Id place : victims_) {
     preempt(place, request, node, stage,
             what == For::kInterQueue ? Reason::kBelowIdealShare : Reason::kHigherPriorityInQueue);
+    if (Facts* facts = last_fact(request, part_.slot[place])) {
+      add_place(*facts, place, request, what);
+      add_share(*facts, part_.queue[place], "queue");
+      add_share(*facts, leaf_of(request), "asking");
+    }
+  }
+  const Column<Id> victims = std::move(victims_);
   start(request, node, stage, victims, reason);
   if (pending_[request] <= 0) left_out(request);
   room_changed(node);
@@ -264,6 +280,10 @@ void Cycles::allocation() {
       if (pending_[q] <= 0) continue;
       left_out(q);
       record(q, Outcome::kMissedOpportunity);
+      if (Facts* facts = last_fact(q, kNoId)) {
+        facts->numbers.emplace_back("missed", static_cast<double>(asks_.missed[q]));
+        facts->numbers.emplace_back("cycles_left", static_cast<double>(asks_.wait[q]));
+      }
     }
   Index rest = set_.n_alloc;
   while (rest > 0) {
@@ -324,6 +344,7 @@ void Cycles::preemption() {
           !entitled(leaf_of(request), request, what)) {
         outcome_[request] = Outcome::kQueueHasItsShare;
         record(request, Outcome::kQueueHasItsShare);
+        if (Facts* facts = last_fact(request, kNoId)) add_share(*facts, leaf_of(request), "asking");
       }
     }
   }
@@ -345,6 +366,8 @@ void Cycles::shotgun() {
       continue;
     if (pace_.on() && pace_.spared(state_, part_.slot[place]).why != Outcome::kTaken) continue;
     preempt(place, kNoId, kNoId, Stage::kPreemptionCycle, Reason::kSurplusOfQueue);
+    if (Facts* facts = last_fact(kNoId, part_.slot[place]))
+      add_share(*facts, part_.queue[place], "queue");
     ++steps_;
     for (const Id q : part_.path(part_.queue[place]))
       if (q != 0) read_queue(q);

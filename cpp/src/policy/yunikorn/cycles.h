@@ -57,6 +57,11 @@ class Cycles : public Run {
   Outcome eligible(Id place, Id request, For what) const;
   void watch(Id request, For what);
 
+  // --- facts.cpp
+  void add_share(Facts& facts, Id queue, const char* whose) const;
+  void add_keeper(Facts& facts, Id place, Id request) const;
+  void add_place(Facts& facts, Id place, Id request, For what) const;
+
   // --- victims.cpp
   bool victims_for(Id request, For what, Id& node);
   bool victims_on(Id node, Id request, For what, const Live& live, Column<Index>& out);

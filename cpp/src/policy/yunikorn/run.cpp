@@ -76,17 +76,17 @@ std::span<Run::Reservation> Run::reserved_of(Id request) {
   return {from, until};
 }
 
-bool Run::has_headroom(Id request) const {
+Id Run::without_headroom(Id request) const {
   const Amount* wants = need(request);
   for (const Id q : part_.path(leaf_of(request))) {
     const Size cell = at(q) * width_;
     for (ResourceMask types = part_.limited[q]; types != 0; types &= types - 1) {
       const auto r = static_cast<Size>(std::countr_zero(types));
       if (wants[r] > 0 && usage_[cell + r] + leaving_[cell + r] + wants[r] > part_.most[cell + r])
-        return false;
+        return q;
     }
   }
-  return true;
+  return kNoId;
 }
 
 Outcome Run::barred(Id request, Id node) {
@@ -323,6 +323,9 @@ void Run::record(Id request, Outcome why) {
   recorder_->events.push_back({kNoId, Stage::kPreemptionCycle, why,
                                state_.operation_of_request(request), request, kNoId,
                                Column<Amount>(missing, missing + width_)});
+  if (why != Outcome::kLimitsOfOperationOrPool) return;
+  if (const Id queue = without_headroom(request); queue != kNoId)
+    add_maximum(recorder_->events.back().facts, queue);
 }
 
 void Run::record_slot(Id request, Outcome why, Spared spared) {

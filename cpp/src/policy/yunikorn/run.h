@@ -45,7 +45,8 @@ class Run {
     return part_.leaf_of_pool[state_.pool_of(state_.operation_of_request(request))];
   }
   // Below all maxima, beside what still leaves.
-  bool has_headroom(Id request) const;
+  bool has_headroom(Id request) const { return without_headroom(request) == kNoId; }
+  Id without_headroom(Id request) const;  // the first queue that is short of it; kNoId: none
   // The first node where it fits as things are; kNoId: none, and why in `why_`.
   Id free_node(Id request);
   void add_usage(Id queue, const Amount* by, Amount sign);
@@ -68,6 +69,9 @@ class Run {
   void fail(Id request, Outcome why);
   void record(Id request, Outcome why);
   void record_slot(Id request, Outcome why, Spared spared = {});
+  // Of what was recorded last, if it is of this request and allocation; else nullptr.
+  Facts* last_fact(Id request, Id slot);
+  void add_maximum(Facts& facts, Id queue) const;
   void room_at(Id node);
   // Whether an ask may stand on every node, as far as tags and predicates say.
   bool anywhere(Id request) const {

@@ -3,6 +3,7 @@
 // Source: YuniKorn core, pkg/scheduler/objects/preemption.go and predicates.go, release 1.9.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <utility>
 #include <vector>
@@ -85,6 +86,11 @@ class Search {
 
   // --- parts
   Id fence_root() const noexcept { return fence_root_; }
+  // Whether a queue is below the one where victims are looked for.
+  bool below_fence(Id queue) const noexcept {
+    return std::ranges::find(world_.path(queue), fence_root_) != world_.path(queue).end();
+  }
+  double highest(Id queue) const noexcept { return highest_[queue]; }  // of a leaf's candidates
   bool candidate(Id allocation) const noexcept {
     return world_.held().priority[allocation] <= highest_[world_.held().queue[allocation]] &&
            (world_.types(allocation) & ask_.resources.types) != 0 && !world_.barred(allocation);

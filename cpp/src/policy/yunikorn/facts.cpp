@@ -1,0 +1,157 @@
+// What a recorder is told beside an outcome: whose amounts were compared, and the order of victims.
+#include <algorithm>
+#include <string_view>
+
+#include "asks.h"
+#include "cycles.h"
+
+namespace evenhand::yunikorn {
+namespace {
+
+Column<Amount> copied(const Amount* row, std::size_t width) { return {row, row + width}; }
+
+}  // namespace
+
+Facts* Run::last_fact(Id request, Id slot) {
+  if (recorder_ == nullptr || recorder_->events.empty()) return nullptr;
+  Event& last = recorder_->events.back();
+  return last.request == request && last.slot == slot ? &last.facts : nullptr;
+}
+
+// Of a queue: what it uses and what still leaves of it, and what it may have at most.
+void Run::add_maximum(Facts& facts, Id queue) const {
+  facts.pools.emplace_back("queue", part_.pool_of[queue]);
+  facts.amounts.emplace_back("used", copied(part_.row(usage_, queue), width_));
+  facts.amounts.emplace_back("leaving", copied(part_.row(leaving_, queue), width_));
+  facts.amounts.emplace_back("max", copied(part_.row(part_.most, queue), width_));
+}
+
+void Cycles::add_share(Facts& facts, Id queue, const char* whose) const {
+  facts.pools.emplace_back(whose, part_.pool_of[queue]);
+  const bool asks = std::string_view(whose) == "asking";
+  facts.amounts.emplace_back(asks ? "asking_used" : "used",
+                             copied(part_.row(usage_, queue), width_));
+  facts.amounts.emplace_back(asks ? "asking_ideal" : "ideal",
+                             copied(shares_.most.row(queue, width_), width_));
+  facts.amounts.emplace_back(asks ? "asking_guaranteed" : "guaranteed",
+                             copied(part_.row(part_.owed, queue), width_));
+}
+
+// The queue that may not give so much, and why; as `may_give`.
+void Cycles::add_keeper(Facts& facts, Id place, Id request) const {
+  const Amount *gives = part_.row(part_.amounts, place), *wants = need(request);
+  for (const Id q : part_.path(part_.queue[place])) {
+    if (tight_[q] == 0) continue;
+    for (Size r = 0; r < width_; ++r) {
+      if (gives[r] <= 0) continue;
+      const Amount used = part_.row(usage_, q)[r], left = used - gives[r];
+      const bool shared = asking_[q] != 0;
+      const Amount keeps =
+          shared ? std::min(used, part_.row(part_.owed, q)[r]) : part_.row(keeps_, q)[r];
+      const bool dead = !shared && used <= part_.row(dead_, q)[r];
+      if (left + (shared ? wants[r] : 0) >= keeps && !dead) continue;
+      add_share(facts, q, "queue");
+      facts.numbers.emplace_back("resource", r);
+      facts.numbers.emplace_back("dead_zone", dead && left >= keeps ? 1 : 0);
+      facts.numbers.emplace_back("shared", shared ? 1 : 0);
+      return;
+    }
+  }
+}
+
+// The place of a victim among those on its node that the rules let go, the cheapest first.
+void Cycles::add_place(Facts& facts, Id place, Id request, For what) const {
+  Index before = 0, all = 0;
+  const Id node = part_.node[place];
+  for (Index i = part_.on_node_from[node]; i < part_.on_node_from[node + 1]; ++i) {
+    const Id other = part_.on_node[i];
+    const bool taken = std::ranges::find(victims_, other) != victims_.end();
+    if (other != place && !taken && eligible(other, request, what) != Outcome::kNotChosen) continue;
+    ++all;
+    before += other < place ? 1 : 0;
+  }
+  facts.numbers.emplace_back("place", before + 1);
+  facts.numbers.emplace_back("candidates", all);
+}
+
+void Asks::add_wait(Facts& facts, Id request) const {
+  const Time submitted = state_.requests().get(&RequestColumns::submit_time, request);
+  const Time last = asks_.last_attempt[request], delay = delay_of(leaf_of(request));
+  facts.numbers.emplace_back("may_preempt", at_or(rows_.may_preempt, request, std::uint8_t{1}));
+  facts.numbers.emplace_back("triggered", set_.asks_once && asks_.triggered[request] != 0 ? 1 : 0);
+  facts.times.emplace_back("since", submitted);
+  facts.times.emplace_back("until", submitted + delay);
+  facts.times.emplace_back("delay", delay);
+  if (last == kNoTime) return;
+  facts.times.emplace_back("last_attempt", last);
+  facts.times.emplace_back("again_from", last + set_.retry);
+}
+
+// What its guarantees still owe the queue of an ask.
+void Asks::add_owed(Facts& facts, Id request) const {
+  const Resource rest = search_->remaining_guaranteed(world_row_[leaf_of(request)]);
+  Column<Amount> owed(width_, 0), has(width_, 0);
+  if (!rest.nil)
+    each_type(rest.types, [&](Size r) {
+      owed[r] = rest.v[r];
+      has[r] = 1;
+    });
+  facts.pools.emplace_back("queue", part_.pool_of[leaf_of(request)]);
+  facts.amounts.emplace_back("owed", std::move(owed));
+  facts.amounts.emplace_back("has_guarantee", std::move(has));
+}
+
+// Why an allocation is no candidate of the ask that the search began with; as `candidate`.
+void Asks::add_no_candidate(Facts& facts, Id row, Id request) const {
+  const Held& held = world_->held();
+  const Queues& queues = world_->queues();
+  const Id queue = held.queue[row], leaf = world_row_[leaf_of(request)];
+  const Id slot = part_.slot[place_of_row_[row]];
+  NoCandidate why = NoCandidate::kPriority;
+  if (world_->barred(row))
+    why = state_.allocations().get(&AllocationColumns::required_node, slot, kNoId) != kNoId
+              ? NoCandidate::kNeedsItsNode
+              : NoCandidate::kSpared;
+  else if ((world_->types(row) & of_row(need(request)).types) == 0)
+    why = NoCandidate::kHoldsNothing;
+  else if (queue == leaf)
+    why = NoCandidate::kSameQueue;
+  else if (queues.policy[leaf] == QueuePolicy::kDisabled && !set_.switches.disabled_queues_preempt)
+    why = NoCandidate::kAskerDisabled;
+  else if (queues.policy[queue] == QueuePolicy::kDisabled)
+    why = NoCandidate::kQueueDisabled;
+  else if (!search_->below_fence(queue))
+    why = NoCandidate::kOutsideFence;
+  else if (const Resource rest = search_->remaining_guaranteed(queue);
+           !rest.nil && !any_negative(rest, rest.types))
+    why = NoCandidate::kWithinGuarantee;
+  facts.numbers.emplace_back("why", static_cast<double>(why));
+  facts.pools.emplace_back("queue", part_.pool_of[queue_of_row_[queue]]);
+  if (why == NoCandidate::kOutsideFence)
+    facts.pools.emplace_back("fence", part_.pool_of[queue_of_row_[search_->fence_root()]]);
+  if (why == NoCandidate::kPriority) {
+    facts.numbers.emplace_back("priority", held.priority[row]);
+    facts.numbers.emplace_back("highest", search_->highest(queue));
+  }
+  if (why == NoCandidate::kWithinGuarantee) {
+    facts.amounts.emplace_back("used", copied(part_.row(usage_, queue_of_row_[queue]), width_));
+    facts.amounts.emplace_back("guaranteed",
+                               copied(part_.row(part_.owed, queue_of_row_[queue]), width_));
+  }
+}
+
+void Asks::add_place(Facts& facts, Id row, std::span<const Id> victims) const {
+  Index before = 0, all = 0;
+  bool found = false;
+  for (const Id other : world_->on_node(world_->held().node[row])) {
+    const bool taken = std::ranges::find(victims, other) != victims.end();
+    if (other != row && !taken && !search_->candidate(other)) continue;
+    ++all;
+    found = found || other == row;
+    before += found ? 0 : 1;
+  }
+  facts.numbers.emplace_back("place", before + 1);
+  facts.numbers.emplace_back("candidates", all);
+}
+
+}  // namespace evenhand::yunikorn
