@@ -59,10 +59,7 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
     if violated >= 0:
         fields["violated"] = facts.element(violated)
         numbers = decision.numbers
-        fields["over"] = ", ".join(
-            f"{name_of(r)} {used:.10g} of {numbers['limits'][r]:.10g}"
-            for r, used in numbers.get("usage", {}).items()
-        )
+        fields["over"] = facts.amounts_of(numbers.get("usage", {}), numbers.get("limits", {}))
     sentences = [sentence(reason(decision.reason, "victim").sentence.format(**fields))]
     if beneficiary is not None and int(column("beneficiary_operation")[row]) >= 0:
         sentences += _beneficiary(facts, int(column("beneficiary_operation")[row]))
@@ -143,7 +140,7 @@ def _victim(facts: Facts, row: int, decision: Decision, operation: int) -> list[
     kept = f" and keeps {amounts(decision.kept)}" if decision.kept else ""
     leaves = f"It gives back {amounts(decision.freed)}{kept}"
     if decision.until is not None and decision.grace is not None:
-        leaves += f", within {seconds(decision.grace)}, until {seconds(decision.until)}"
+        leaves += f", within {seconds(decision.grace)}, until {facts.instant(decision.until)}"
     again = "; its work starts again" if decision.mode == "requeue" else ""
     return [*sentences, f"{leaves}{again}."]
 

@@ -9,6 +9,10 @@ import numpy as np
 
 from evenhand.plans.columns import objects
 from evenhand.reasons import GROUPS, OUTCOMES
+from evenhand.units import text as written
+from evenhand.units.text import amounts, number, percent
+from evenhand.units.text import duration as seconds
+from evenhand.units.text import share as fraction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -18,7 +22,19 @@ if TYPE_CHECKING:
     from evenhand.plans.plan import Plan
     from evenhand.plans.refusals import Refusal
 
-__all__ = ["Facts", "amounts", "fraction", "listed", "name_of", "one_amount", "pairs", "seconds", "sentence"]
+__all__ = [
+    "Facts",
+    "amounts",
+    "fraction",
+    "listed",
+    "name_of",
+    "number",
+    "one_amount",
+    "pairs",
+    "percent",
+    "seconds",
+    "sentence",
+]
 
 _MOST = 4  # resources, names
 _EQUAL = 1e-9  # shares that differ by less are the same
@@ -32,26 +48,8 @@ def name_of(value: object) -> str:
 
 
 def one_amount(value: float) -> str:
-    """Return an amount in a few characters: ``3,457``, ``1.2 T``."""
-    from evenhand.display.text import amount
-
-    return amount(value)
-
-
-def amounts(values: Mapping[str, float]) -> str:
-    """Return amounts by resource: ``cpu 1.5, memory 4,096``; nothing at all is ``nothing``."""
-    return ", ".join(f"{name_of(r)} {_number(value)}" for r, value in values.items()) or "nothing"
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if float(value).is_integer() and abs(value) < 2**53 else f"{value:.10g}"
-
-
-def fraction(value: float) -> str:
-    """Return a share with two to four decimals, a trace with two digits: ``0.25``, ``0.00012``."""
-    if 0 < value < 0.001:
-        return f"{value:.2g}"
-    return f"{value:.4f}".removesuffix("00")
+    """Return an amount as it is, to ten digits: ``3,457``, ``0.000053``."""
+    return number(value)
 
 
 def sentence(text: str) -> str:
@@ -59,16 +57,11 @@ def sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(".") else ".")
 
 
-def seconds(value: float) -> str:
-    """Return a number of seconds: ``100 s``."""
-    return f"{value:.10g} s"
-
-
 def pairs(values: Mapping[str, Any]) -> str:
     """Return what was compared: ``priority 7, preemptible_priority 5``."""
 
     def shown(value: Any) -> str:
-        return _number(value) if isinstance(value, int | float) else name_of(value)
+        return number(value) if isinstance(value, int | float) else name_of(value)
 
     return ", ".join(
         f"{name_of(name.replace('_of_', ' of '))} {shown(value)}" for name, value in values.items()
@@ -151,6 +144,22 @@ class Facts:
     def object(self, quanta: NDArray[Any], *, zeros: bool = False) -> dict[str, float]:
         """Return one row of quanta as an object."""
         return objects(self.snapshot, np.asarray(quanta)[None, :], zeros=zeros)[0]
+
+    def amounts(self, values: Mapping[str, float], *, beside: Mapping[str, float] | None = None) -> str:
+        """Return amounts by resource: ``1.5 cpu``; see `evenhand.units.text.amounts`."""
+        return amounts(values, beside=beside)
+
+    def amounts_of(self, values: Mapping[str, float], most: Mapping[str, float]) -> str:
+        """Return amounts and what each is held against: ``0 of 8 cpu``."""
+        return written.amounts_of(values, most)
+
+    def instant(self, value: float) -> str:
+        """Return an instant: ``2026-01-01 00:00:30 UTC``, or ``3,600 s`` where times are not Unix times."""
+        return written.instant(value, self.snapshot.now)
+
+    def when(self, instant: float) -> str:
+        """Return an instant and how far it is from now: ``2026-01-01 00:00:30 UTC (in 20 s)``."""
+        return written.when(instant, self.snapshot.now)
 
     def share(self, quanta: NDArray[Any]) -> NDArray[np.float64]:
         """Return quanta as shares of the cluster's total; 0 of what it has not."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.explain.explanation import Explanation
-from evenhand.explain.facts import Facts, amounts, listed, name_of, seconds, sentence
+from evenhand.explain.facts import Facts, amounts, listed, name_of, number, seconds, sentence
 
 if TYPE_CHECKING:
     from evenhand.plans.statuses import Status
@@ -47,8 +47,10 @@ def explain_element(facts: Facts, row: int) -> Explanation:
 
 
 def _rule(status: Status) -> str:
-    satisfied = "no fair share" if status.satisfaction >= 1e9 else f"satisfaction {status.satisfaction:.4g}"
-    text = f"It counts as below under {status.tolerance:.4g} of its fair share ({satisfied})"
+    satisfied = (
+        "no fair share" if status.satisfaction >= 1e9 else f"satisfaction {number(status.satisfaction, [1])}"
+    )
+    text = f"It counts as below under {number(status.tolerance)} of its fair share ({satisfied})"
     if status.timeout is not None:
         text += f", and starves when it was below for more than {seconds(status.timeout)}"
     aggressive = "may" if status.aggressive_starvation else "may not"

@@ -14,6 +14,7 @@ from evenhand.frozen import Frozen, FrozenDict, read_only, same_columns
 from evenhand.plans.columns import Name, amounts_of, objects, picked
 from evenhand.reasons import OUTCOMES, reason
 from evenhand.table import Table, Tabular
+from evenhand.units.text import amounts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -178,6 +179,5 @@ class Refusals(Frozen, Tabular, Sequence[Refusal]):
 def _message(code: str, nodes: int, missing: Mapping[str, float]) -> str:
     message = reason(code, "request").doc
     if missing:
-        lacks = ", ".join(f"{resource} {value:g}" for resource, value in missing.items())
-        message += f" Nodes tried: {nodes:,}; on the best of them {lacks} was missing."
+        message += f" Nodes tried: {nodes:,}; on the best of them {amounts(missing)} was missing."
     return printable(message)

@@ -13,15 +13,15 @@ from evenhand.reasons import TABLE
 from tests.unit.plans.fake import CLUSTER, DECISIONS, HOSTILE, POLICY, FakeCore, make, remade, start, victim
 
 A09 = """\
-Allocation a09 of operation A leaves node n1: cpu 2 more is needed there for request b of B, in the \
+Allocation a09 of operation A leaves node n1: 2 cpu more is needed there for request b of B, in the \
 preemptive stage.
 Operation B is starving, below its fair share for 100 s: of its fair share it has cpu 0.00 of 0.25, \
 memory 0.00 of 0.0571.
-The request needs cpu 2, memory 4; cpu 0, memory 75 was free before.
+The request needs 2 cpu, 4 memory; 0 cpu, 75 memory was free before.
 a09 is preemptible: just before, operation A had cpu 0.8333 of 0.6667, memory 0.2381 of 0.2381 of its \
 fair share. Its oldest work is safe up to cpu 0.25 of the cluster (3 non-preemptible), what follows up \
 to cpu 0.50 is preempted in aggressive preemption only (3), and the rest is preemptible (4).
-It gives back cpu 2, memory 5, within 30 s, until 130 s; its work starts again."""
+It gives back 2 cpu, 5 memory, within 30 s, until 130 s; its work starts again."""
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_a_victim(plan: Any) -> None:
 
 def test_several_victims_of_one_step() -> None:
     told = make([victim("a07", "n1", 0), victim("a09", "n1", 0), start("b", "B", "n1", 0)]).why("a09")
-    assert "It is victim 2 of 2 of this step, which free cpu 4, memory 10 together." in told.sentences
+    assert "It is victim 2 of 2 of this step, which free 4 cpu, 10 memory together." in told.sentences
 
 
 def test_a_repair(plan: Any) -> None:
@@ -48,7 +48,7 @@ def test_a_repair(plan: Any) -> None:
     assert told.code == "resource_limits_violated"
     assert (
         told.sentences[0]
-        == "Allocation c2 of operation C leaves node n3: pool P is over its limits, cpu 4 of 2."
+        == "Allocation c2 of operation C leaves node n3: pool P is over its limits, 4 of 2 cpu."
     )
     assert not any("needs" in sentence for sentence in told.sentences)
 
@@ -58,7 +58,7 @@ def test_an_overcommitted_node() -> None:
     repair["free_before"] = {"cpu": -3, "memory": 5}
     told = make([repair]).why("c2")
     assert told.sentences[0] == (
-        "Allocation c2 of operation C leaves node n3: the allocations there use more than the node has, cpu 3"
+        "Allocation c2 of operation C leaves node n3: the allocations there use more than the node has, 3 cpu"
         " too much."
     )
 
@@ -67,8 +67,8 @@ def test_a_start(plan: Any) -> None:
     told = plan.why("b")
     assert (told.table, told.code) == ("requests", "fits_after_preemption")
     assert told.sentences[0] == (
-        "Request b of operation B starts on node n1 once a09 has left: it needs cpu 2, memory 4, and cpu 0,"
-        " memory 75 was free."
+        "Request b of operation B starts on node n1 once a09 has left: it needs 2 cpu, 4 memory, and 0 cpu,"
+        " 75 memory was free."
     )
     assert told.sentences[1].startswith("Request b of operation B starts on node n2 once a10 has left")
     assert told.sentences[-1] == "1 more of it still waits."
@@ -81,12 +81,12 @@ def test_a_request_of_which_a_part_starts() -> None:
     )
     assert plan.why("b").sentences[-1] == (
         "1 more of it still waits: The node's free room is less than it needs. Nodes tried: 2; on the best of"
-        " them cpu 1 was missing."
+        " them 1 cpu was missing."
     )
     told = plan.why_not("b")
     assert told.code == "no_free_room"
     assert told.sentences[0] == (
-        "Request b of operation B (cpu 2, memory 4, 3 times) starts 2 of 3 times only."
+        "Request b of operation B (2 cpu, 4 memory, 3 times) starts 2 of 3 times only."
     )
     data = copy.deepcopy(CLUSTER)
     data["requests"][0]["count"] = 2
@@ -139,9 +139,9 @@ def test_a_request_that_waits(plan: Any) -> None:
     told = plan.why_not("c")
     assert told == plan.why_not("C"), "the operation's only request"
     assert told.code == "limits_of_operation_or_pool"
-    assert told.sentences[0] == "Request c of operation C (cpu 1) did not start."
+    assert told.sentences[0] == "Request c of operation C (1 cpu) did not start."
     assert told.sentences[2] == (
-        "In the regular stage: with it, operation C or a pool above it would be over its limits by cpu 1 (the"
+        "In the regular stage: with it, operation C or a pool above it would be over its limits by 1 cpu (the"
         " nearest of 3 times)."
     )
     (row,) = told.looked_at
@@ -218,7 +218,7 @@ def test_elements_and_nodes(plan: Any) -> None:
     assert root.sentences[-1] == f"{decided}, and 2 are preempted for it."
     node = plan.why("n1")
     assert node.sentences == (
-        "On node n1 this plan preempts 1 and starts 1. Free before: cpu 0, memory 75.",
+        "On node n1 this plan preempts 1 and starts 1. Free before: 0 cpu, 75 memory.",
         "Allocations that leave: a09.",
         "Requests that start: b.",
     )

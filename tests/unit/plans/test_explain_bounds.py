@@ -51,13 +51,13 @@ def test_a_group_that_stayed_is_said_once() -> None:
 def test_the_usage_threshold_that_protects_is_named(threshold: float, safe: bool) -> None:
     found = plan({"non_preemptible_resource_usage_threshold": {"cpu": threshold}})
     text = str(found.why_not("a0"))
-    setting = f"non_preemptible_resource_usage_threshold (cpu {threshold:g})"
+    setting = f"non_preemptible_resource_usage_threshold ({threshold:g} cpu)"
     if safe:
         assert not any(d.action == "preempt" for d in found.decisions)
-        assert f"All of it is safe, as it uses cpu 6: less than {setting}." in text
+        assert f"All of it is safe, as it uses 6 cpu: less than {setting}." in text
     else:
         assert any(d.action == "preempt" for d in found.decisions)
-        assert f"It uses cpu 6, which is not less than {setting} in each: that protects nothing." in text
+        assert f"It uses 6 cpu, which is not less than {setting} in each: that protects nothing." in text
 
 
 def test_a_threshold_of_the_oldest_work_is_named() -> None:
@@ -65,7 +65,7 @@ def test_a_threshold_of_the_oldest_work_is_named() -> None:
         "non_preemptible_resource_usage_threshold": {"cpu": 3},
         "usage_threshold_scope": "prefix",
     }
-    named = "Its oldest work is safe while it uses less than non_preemptible_resource_usage_threshold (cpu 3)"
+    named = "Its oldest work is safe while it uses less than non_preemptible_resource_usage_threshold (3 cpu)"
     assert named in str(plan(settings).why_not("a0"))
 
 

@@ -106,7 +106,7 @@ def test_the_claim_of_the_pool_that_starves_aggressively_comes_first() -> None:
     )
 
 
-@pytest.mark.parametrize(("satisfaction", "text"), [(1e9, "no fair share"), (0.5e9, "satisfaction 5e+08")])
+@pytest.mark.parametrize(("satisfaction", "text"), [(1e9, "no fair share"), (0.5e9, "satisfaction 500,000,000")])
 def test_who_has_no_fair_share_is_said_to_have_none(satisfaction: float, text: str) -> None:
     assert f"({text})" in below(satisfaction=satisfaction).why("B").text
 
@@ -127,4 +127,4 @@ def test_what_is_kept_is_not_needed_again(policy: Any, held: int) -> None:
     data = one_node(4).to_dict()
     data["allocations"][0]["held"] = {"cpu": held}
     told = eh.plan(eh.Snapshot.from_dict(data), policy).why_not("back@n1")
-    assert told.sentences[1] == f"To resume it needs cpu {3 - held} more than it keeps."
+    assert told.sentences[1] == f"To resume it needs {3 - held} cpu more than it keeps."

@@ -69,9 +69,9 @@ def test_the_rest_of_a_whole_job_is_told_as_such(policy: Any) -> None:
     assert sorted("nothing of this node is used" in text for text in texts) == [False, True]
     for text in texts:
         rest = "nothing of this node is used" in text
-        assert ("The request needs cpu 4" in text) != rest
-        assert ("cpu 4 more is needed there" in text) != rest
-        assert "of 2, of 1 operation, that leave in this step; they free cpu 8 together" in text
+        assert ("The request needs 4 cpu" in text) != rest
+        assert ("4 cpu more is needed there" in text) != rest
+        assert "of 2, of 1 operation, that leave in this step; they free 8 cpu together" in text
 
 
 def test_the_fewest_are_counted_in_operations() -> None:
@@ -86,12 +86,12 @@ def test_what_goes_on_and_what_stays_suspended(policy: Any) -> None:
     for told in (plan.why("back@n1"), plan.why_not("back@n1")):
         assert told.code == "resumes"
         assert told.sentences[0] == (
-            "Allocation back@n1 of operation wide resumes on node n1: it needs cpu 3, and cpu 3 was free."
+            "Allocation back@n1 of operation wide resumes on node n1: it needs 3 cpu, and 3 cpu was free."
         )
     stays = eh.plan(one_node(2), policy).why_not("back@n1")
     assert stays.sentences[:2] == (
         "Allocation back@n1 of operation wide on node n1 was suspended before, and stays suspended.",
-        "To resume it needs cpu 3 more than it keeps.",
+        "To resume it needs 3 cpu more than it keeps.",
     )
     assert stays.numbers["needed"] == {"cpu": 3}
 

@@ -105,7 +105,7 @@ def test_a_cluster_lives_by_it(tmp_path: Path) -> None:
 def test_it_says_why() -> None:
     plan = eh.plan(snapshot(), Toy())
     taken = plan.why("second").text
-    assert "second of operation old leaves node n: cpu 2" in taken
+    assert "second of operation old leaves node n: 2 cpu" in taken
     assert "Operation old has priority 1." in taken
     assert "nothing looked" not in plan.why("first").text
     rests = eh.plan(snapshot(now=130), Toy(), plan.state)
