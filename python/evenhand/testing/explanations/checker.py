@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from evenhand.testing.explanations.registry import Said, check_of
+from evenhand.testing.explanations.table import load
 from evenhand.testing.explanations.world import World
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _all(plan: Plan) -> Iterator[Explanation]:
 
 def _false(world: World, explanation: Explanation) -> list[Falsehood]:
     """Return what is false of one explanation."""
-    import_module("evenhand.testing.explanations.table")
+    load()
     row = world.row(explanation.table, explanation.name)
     found: list[Falsehood] = []
 

@@ -33,7 +33,7 @@ def _beneficiary_waits(world: World, decision: dict[str, object]) -> None:
     *("below_ideal_share", "higher_priority_in_queue", "below_guarantee", "for_required_node"),
 )
 def for_a_request(world: World, said: Said) -> None:
-    """It is taken once, for a request, and frees no more than it has."""
+    """Whether it is taken once, for a request, and frees no more than it has."""
     made = own_decisions(world, said, "preempt")
     must(len(made) == 1, "it is taken so many times", len(made))
     _beneficiary_waits(world, made[0])
@@ -62,7 +62,7 @@ def graceful_preemption(world: World, said: Said) -> None:
 
 @checks("victim", "resource_overcommit", system="ytsaurus")
 def resource_overcommit(world: World, said: Said) -> None:
-    """The node uses more than it has, without what had left before."""
+    """Whether the node uses more than it has, without what had left before."""
     from evenhand.testing.explanations.ytsaurus.moments import story
 
     (made,) = own_decisions(world, said, "preempt")
@@ -72,7 +72,7 @@ def resource_overcommit(world: World, said: Said) -> None:
 
 @checks("victim", "resource_limits_violated", system="ytsaurus")
 def resource_limits_violated(world: World, said: Said) -> None:
-    """The element that is named uses more than its limits, by the numbers that are said."""
+    """Whether the element that is named uses more than its limits, by the numbers that are said."""
     from evenhand.testing.explanations.ytsaurus.moments import story
 
     (made,) = own_decisions(world, said, "preempt")
@@ -99,7 +99,7 @@ def resource_limits_violated(world: World, said: Said) -> None:
 
 @checks("victim", "surplus_of_queue", "above_quota")
 def for_nobody(world: World, said: Said) -> None:
-    """It is taken once, and frees no more than it has."""
+    """Whether it is taken once, and frees no more than it has."""
     made = own_decisions(world, said, "preempt")
     must(len(made) == 1, "it is taken so many times", len(made))
     _frees_what_it_has(world, said, made[0])
@@ -108,7 +108,7 @@ def for_nobody(world: World, said: Said) -> None:
 @checks("start", "fits_free_room", "fits_after_preemption", "fits_over_suspended", "room_reserved")
 @checks("start", "reservation_due", "reserved_ahead")
 def starts(world: World, said: Said) -> None:
-    """It starts, with victims of its step where the code says so and without where not."""
+    """Whether it starts, with victims of its step where the code says so and without where not."""
     made = own_decisions(world, said, "start")
     must(made, "it does not start")
     for decision in made:
@@ -119,7 +119,7 @@ def starts(world: World, said: Said) -> None:
 
 @checks("start", "resumes")
 def resumes(world: World, said: Said) -> None:
-    """It was suspended by a preemption, and resumes where it is."""
+    """Whether it was suspended by a preemption, and resumes where it is."""
     made = own_decisions(world, said, "resume")
     must(len(made) == 1, "it resumes so many times", len(made))
     must(World.state_of(said.row) == "preempted", "state", World.state_of(said.row))
@@ -134,5 +134,5 @@ def node(world: World, said: Said) -> None:
 
 @checks("element", "no_fair_shares")
 def no_fair_shares(world: World, said: Said) -> None:
-    """The policy knows no fair shares."""
+    """Whether the policy knows no fair shares."""
     must(not world.plan._system.shares, "it does", said.code)

@@ -85,7 +85,9 @@ def free_rooms(world: World, node: object, job: object, *, gone: Any = ()) -> It
             elif d["action"] == "preempt" and (at_once or d["mode"] == "suspend"):
                 if str(d["allocation"]) not in names:
                     book(d["node"], d["freed"], -1)
-            elif d["action"] == "reserve" and d["reason"] == "room_reserved" and not same(d["operation"], job):
+            elif (
+                d["action"] == "reserve" and d["reason"] == "room_reserved" and not same(d["operation"], job)
+            ):
                 book(d["node"], world.row("requests", d["request"]).get("resources") or {}, 1)
             else:
                 continue

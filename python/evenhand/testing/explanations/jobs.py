@@ -33,8 +33,10 @@ def compared_is(said: Said, found: dict[str, Any]) -> None:
 
 @checks("allocation", "same_operation")
 def same_operation(world: World, said: Said) -> None:
-    """The request is of the same operation."""
-    must(same(asker(world, said)["name"], said.row["operation"]), "another operation", said.met.get("request"))
+    """Whether the request is of the same operation."""
+    must(
+        same(asker(world, said)["name"], said.row["operation"]), "another operation", said.met.get("request")
+    )
 
 
 @checks("allocation", "not_running", "already_preempting")
@@ -51,13 +53,13 @@ def not_running(world: World, said: Said) -> None:
 
 @checks("allocation", "taken")
 def taken(world: World, said: Said) -> None:
-    """It is a victim."""
+    """Whether it is a victim."""
     must(world.decided("preempt", allocation=said.row["name"]), "it is not preempted")
 
 
 @checks("request", "preemption_disabled")
 @checks("allocation", "preemption_disabled")
-def preemption_disabled(world: World, said: Said) -> None:
+def preemption_disabled(world: World, _said: Said) -> None:
     """Preemption is switched off by the setting that the system has for it."""
     s = world.settings
     off = {
@@ -70,7 +72,7 @@ def preemption_disabled(world: World, said: Said) -> None:
 
 @checks("request", "no_nodes")
 def no_nodes(world: World, said: Said) -> None:
-    """The snapshot has no nodes."""
+    """Whether the snapshot has no nodes."""
     must(not world.tables["nodes"], "there are nodes", said.row["name"])
 
 
@@ -94,14 +96,14 @@ def waits_for_victims(world: World, said: Said) -> None:
 
 @checks("unseen", "stays_suspended")
 def stays_suspended(world: World, said: Said) -> None:
-    """It is suspended, and does not resume."""
+    """Whether it is suspended, and does not resume."""
     must(World.state_of(said.row) == "preempted", "state", World.state_of(said.row))
     must(not world.decided("resume", allocation=said.row["name"]), "it resumes")
 
 
 @checks("unseen", "already_preempting")
-def leaves_already(world: World, said: Said) -> None:
-    """It is leaving."""
+def leaves_already(_world: World, said: Said) -> None:
+    """Whether it is leaving."""
     must(World.state_of(said.row) == "preempting", "state", World.state_of(said.row))
 
 

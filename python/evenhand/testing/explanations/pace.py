@@ -48,7 +48,7 @@ def victim_cooldown(world: World, said: Said) -> None:
 
 @checks("allocation", "spared_run_time")
 def spared_run_time(world: World, said: Said) -> None:
-    """It, or what leaves with it, has run for less than the setting."""
+    """Whether it, or what leaves with it, has run for less than the setting."""
     _now(world, said)
     least, began = world.settings.pace.spare_if_ran_less_than, said.compared.get("began")
     starts = [float(a.get("start_time", 0.0)) for a in allocations_meant(world, said.row)]
@@ -59,7 +59,7 @@ def spared_run_time(world: World, said: Said) -> None:
 
 @checks("allocation", "spared_ends_soon")
 def spared_ends_soon(world: World, said: Said) -> None:
-    """It is planned to end within the setting."""
+    """Whether it is planned to end within the setting."""
     _now(world, said)
     within, end = world.settings.pace.spare_if_ends_within, said.compared.get("planned_end")
     ends = [a.get("planned_end") for a in allocations_meant(world, said.row)]
@@ -77,7 +77,7 @@ def _pool_meant(world: World, said: Said, told: object) -> str:
 
 @checks("allocation", "pool_immune")
 def pool_immune(world: World, said: Said) -> None:
-    """The pool that is named has immune hours, and it is one of them."""
+    """Whether the pool that is named has immune hours, and it is one of them."""
     _now(world, said)
     pool = _pool_meant(world, said, said.compared.get("immune"))
     pace = world.pace
@@ -88,7 +88,7 @@ def pool_immune(world: World, said: Said) -> None:
 
 @checks("allocation", "pool_victims_per_hour")
 def pool_victims_per_hour(world: World, said: Said) -> None:
-    """The pool that is named has given, or would give with it, more victims within an hour than it may."""
+    """Whether the pool that is named has given as many victims within an hour as it may."""
     pool = _pool_meant(world, said, said.compared.get("pool"))
     cap, told = world.pace.caps.get(pool), said.compared.get("max_victims_per_hour")
     must(cap is not None and told == cap, "the cap", told, cap)
@@ -100,12 +100,15 @@ def pool_victims_per_hour(world: World, said: Said) -> None:
     must(victims >= len(given), "victims of the last hour", victims, len(given))
     again = said.compared.get("again_from")
     if again is not None and given:
-        must(again <= max(given + [world.now]) + _HOUR + 1e-6, "again from", again)
+        must(again <= max([*given, world.now]) + _HOUR + 1e-6, "again from", again)
 
 
 @checks("request", "victims_spared")
 def victims_spared(world: World, said: Said) -> None:
-    """The policy has a pace, by which some running work is spared."""
-    pace, rows = world.pace, [a for a in world.tables["allocations"].values() if World.state_of(a) == "running"]
+    """Whether the policy has a pace, by which some running work is spared."""
+    pace, rows = (
+        world.pace,
+        [a for a in world.tables["allocations"].values() if World.state_of(a) == "running"],
+    )
     must(not world.settings.pace.is_off or pace.caps or any(pace.hours.values()), "there is no pace")
     must(rows, "nothing runs that could be spared", said.row["name"])

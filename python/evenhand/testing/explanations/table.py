@@ -1,8 +1,23 @@
-"""Importing this registers all checks."""
+"""All checks: `load` registers them."""
 
 from __future__ import annotations
 
-from evenhand.testing.explanations import backendai, decided, gridengine, jobs, pace, slurm, yunikorn
-from evenhand.testing.explanations.ytsaurus import allocations, elements, requests
+from functools import cache
+from importlib import import_module
 
-__all__ = ["allocations", "backendai", "decided", "elements", "gridengine", "jobs", "pace", "requests", "slurm", "yunikorn"]
+__all__ = ["MODULES", "load"]
+
+#: Where checks are.
+MODULES = (
+    *("decided", "jobs", "pace"),
+    *("backendai.outcomes", "gridengine.outcomes", "yunikorn.outcomes"),
+    *("slurm.allocations", "slurm.requests"),
+    *("ytsaurus.allocations", "ytsaurus.elements", "ytsaurus.requests"),
+)
+
+
+@cache
+def load() -> None:
+    """Import all checks, once."""
+    for module in MODULES:
+        import_module(f"evenhand.testing.explanations.{module}")

@@ -22,14 +22,14 @@ def _starts(world: World, node: object, stage: str) -> list[dict[str, object]]:
 
 @checks("allocation", "taken", system=_SYSTEM)
 def taken(world: World, said: Said) -> None:
-    """It is preempted in that stage; of repair within a stage, by it."""
+    """Whether it is preempted in that stage; of repair within a stage, by it."""
     made = world.decided("preempt", allocation=said.row["name"])
     must(made, "it is not preempted", said.row["name"])
 
 
 @checks("allocation", "not_running", "already_preempting", system=_SYSTEM)
-def not_running(world: World, said: Said) -> None:
-    """It did not run, or leaves already: by the snapshot, or by an earlier decision."""
+def not_running(_world: World, said: Said) -> None:
+    """Whether it did not run, or leaves already: by the snapshot, or by an earlier decision."""
     state = World.state_of(said.row)
     if said.code == "already_preempting":
         must(state == "preempting", "state", state)
@@ -51,7 +51,7 @@ def protected_group(world: World, said: Said) -> None:
 
 @checks("allocation", "aggressive_not_allowed", system=_SYSTEM)
 def aggressive_not_allowed(world: World, said: Said) -> None:
-    """It is aggressively preemptible, and its operation does not allow that."""
+    """Whether it is aggressively preemptible, and its operation does not allow that."""
     tale = story(world)
     status = tale.status("operation", said.row["operation"])
     must(not status.aggressive_preemption, "aggressive preemption is allowed")
@@ -79,7 +79,7 @@ def graceful_operation(world: World, said: Said) -> None:
 
 @checks("allocation", "not_preemptible_flag")
 def not_preemptible_flag(world: World, said: Said) -> None:
-    """The allocation itself has opted out; where operations go as a whole, one of its operation has."""
+    """Whether it has opted out; where operations leave as a whole, one of its operation."""
     rows = world.allocations_of(said.row["operation"]) if world.system != _SYSTEM else [said.row]
     must(any(not row.get("preemptible", True) for row in rows), "it is preemptible", said.row["name"])
 
@@ -116,7 +116,9 @@ def spared_fits_without(world: World, said: Said) -> None:
         must(said.code != "given_back" or victims, "no set was reduced")
         return
     count = tale.span(node, stage)[0]
-    order = most_wanted_first(tale, [dict(a) for a in eligible(tale, stage, str(node), count)], tale.before(node))
+    order = most_wanted_first(
+        tale, [dict(a) for a in eligible(tale, stage, str(node), count)], tale.before(node)
+    )
     gone = {str(d["allocation"]) for d in victims}
     need = world.row("requests", start["request"])
     lacks = without_zeros(lacking(tale, need, str(node), count, [world.row("allocations", n) for n in gone]))

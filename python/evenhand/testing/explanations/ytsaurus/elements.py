@@ -15,7 +15,7 @@ __all__ = ["element"]
     system="ytsaurus",
 )
 def element(world: World, said: Said) -> None:
-    """The code is its starvation, else its status; the numbers are those of the update."""
+    """Whether the code is its starvation, else its status; the numbers are those of the update."""
     kind = said.explanation.table.removesuffix("s")
     status = story(world).status(kind, said.row["name"])
     starves = status.starvation != "non_starving"

@@ -105,7 +105,9 @@ class Moment:
 
     def running_on(self, node: object) -> list[Row]:
         """Return what runs on a node."""
-        return [a for a in self.world.tables["allocations"].values() if same(a.get("node"), node) and self.runs(a)]
+        return [
+            a for a in self.world.tables["allocations"].values() if same(a.get("node"), node) and self.runs(a)
+        ]
 
     def runs(self, allocation: Row) -> bool:
         """Return whether an allocation runs still."""
@@ -145,7 +147,9 @@ class Story:
         on = self.world.plan.on
         given = on if isinstance(on, tuple) else () if on is None else (on,)
         names = [one.node for one in given if hasattr(one, "node")]
-        return {str(name): place for place, name in enumerate(names or self.world.plan.snapshot.names("nodes"))}
+        return {
+            str(name): place for place, name in enumerate(names or self.world.plan.snapshot.names("nodes"))
+        }
 
     def rank(self, stage: str) -> int:
         """Return the place of a stage in a heartbeat."""
@@ -173,9 +177,7 @@ class Story:
             repair = in_stage and decision["stage"] == "limit_repair"
             if its < rank and not repair:
                 begin = number
-            if its <= rank:
-                end = number
-            elif repair and number == end + 1:
+            if its <= rank or (repair and number == end + 1):
                 end = number
         return range(begin, end + 1)
 
@@ -344,9 +346,12 @@ def story(world: World) -> Story:
 
 
 def clearly_above(
-    left: Mapping[str, float], right: Mapping[str, float], fair: Mapping[str, float], demand: Mapping[str, float]
+    left: Mapping[str, float],
+    right: Mapping[str, float],
+    fair: Mapping[str, float],
+    demand: Mapping[str, float],
 ) -> bool:
-    """Return whether `left` exceeds `right` where the fair share is below the demand; if nowhere, anywhere."""
+    """Return whether `left` exceeds `right` in all resources that lack something; if none does, in any."""
     above = {r: left[r] > right[r] + SHARE for r in left}
     matters = [r for r in left if fair[r] < demand[r] - SHARE]
     return all(above[r] for r in matters) if matters else any(above.values())

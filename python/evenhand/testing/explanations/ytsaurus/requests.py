@@ -110,9 +110,7 @@ def no_free_room(world: World, said: Said) -> None:
 
 def no_room_at(tale: Story, request: Row, node: str) -> bool:
     """Return whether a request did not fit at the end of the regular stage of a node."""
-    return any(
-        without_zeros(lacking(tale, request, node, count, [])) for count in tale.span(node, "regular")
-    )
+    return any(without_zeros(lacking(tale, request, node, count, [])) for count in tale.span(node, "regular"))
 
 
 @checks("request", "no_room_even_with_victims", system=_SYSTEM)
@@ -130,13 +128,15 @@ def _one_of(said: Said, found: list[Amounts]) -> None:
     told = without_zeros(said.met.get("missing", {}))
     if said.met.get("stage") is None:
         must(said.met.get("nodes") in (None, len(found)), "nodes tried", said.met.get("nodes"), len(found))
-    close = any(told.keys() == own.keys() and all(abs(told[r] - own[r]) < 1e-6 for r in told) for own in found)
+    close = any(
+        told.keys() == own.keys() and all(abs(told[r] - own[r]) < 1e-6 for r in told) for own in found
+    )
     must(told and close, f"missing is said to be {told}, and is one of {found}")
 
 
 @checks("request", "victims_spared", system=_SYSTEM)
 def victims_spared(world: World, said: Said) -> None:
-    """It would fit if the pace spared no victim, and does not as it is."""
+    """Whether it would fit if the pace spared no victim, and does not as it is."""
     tale, stage = story(world), stage_of(world, said)
     capped, end = bool(world.pace.caps), not said.met.get("stage")
     for node, count in places(world, said):
@@ -170,9 +170,7 @@ def limits_of_operation_or_pool(world: World, said: Said) -> None:
     must(any(without_zeros(worst) == told for worst in found), "over its limits", told, found[-3:])
 
 
-def over_with(
-    tale: Story, key: tuple[str, str], request: Row, count: int, *, preemptive: bool
-) -> Amounts:
+def over_with(tale: Story, key: tuple[str, str], request: Row, count: int, *, preemptive: bool) -> Amounts:
     """Return by how much an element would be over its limits with one more of a request."""
     world = tale.world
     row = world.row(f"{key[0]}s", key[1])
@@ -183,14 +181,15 @@ def over_with(
         slack = {}
     used, need = tale.at(count).usage[key], request.get("resources") or {}
     found = {
-        r: used[r] + need.get(r, 0) - limit - slack.get(r, 0) for r, limit in (row.get("limits") or {}).items()
+        r: used[r] + need.get(r, 0) - limit - slack.get(r, 0)
+        for r, limit in (row.get("limits") or {}).items()
     }
     return {r: lacks for r, lacks in found.items() if lacks > SHARE}
 
 
 @checks("request", "wrong_tags")
 def wrong_tags(world: World, said: Said) -> None:
-    """A node lacks a tag that the request requires; without a node: all do that it could run on."""
+    """Whether a node lacks a tag that the request requires; without a node: all do that it could run on."""
     wanted = set(said.row.get("node_tags", ()))
     nodes = [said.met["node"]] if said.met.get("node") is not None else list(world.tables["nodes"])
     lacks = [not wanted <= set(world.row("nodes", node).get("tags", ())) for node in nodes]
@@ -198,8 +197,8 @@ def wrong_tags(world: World, said: Said) -> None:
 
 
 @checks("request", "wrong_node")
-def wrong_node(world: World, said: Said) -> None:
-    """The request requires another node."""
+def wrong_node(_world: World, said: Said) -> None:
+    """Whether the request requires another node."""
     wanted, node = said.row.get("required_node"), said.met.get("node")
     must(wanted is not None and (node is None or not same(wanted, node)), "required node", wanted, node)
 
@@ -224,7 +223,7 @@ def no_heartbeat(world: World, said: Said) -> None:
 
 @checks("request", "backoff", system=_SYSTEM)
 def backoff(world: World, said: Said) -> None:
-    """The back-off of the node's last attempt to preempt has not passed."""
+    """Whether the back-off of the node's last attempt to preempt has not passed."""
     tale, node = story(world), said.met.get("node")
     last = {str(row["name"]): row.get("last_preemptive") for row in world.state.get("nodes", ())}
     nodes = [n for n in tale.order if node is None or same(n, node)]
@@ -249,7 +248,7 @@ def entitled(tale: Story, operation: object, stage: str | None) -> bool:
 
 @checks("request", "not_starving", system=_SYSTEM)
 def not_starving(world: World, said: Said) -> None:
-    """The operation may not preempt: neither it nor, where pools lend, a pool above it starves."""
+    """Whether the operation may not preempt: neither it nor, where pools lend, a pool above it starves."""
     tale = story(world)
     operation = world.operation_of(said.row)
     own = tale.status("operation", operation["name"])
@@ -260,14 +259,14 @@ def not_starving(world: World, said: Said) -> None:
 
 @checks("request", "not_aggressively_starving", system=_SYSTEM)
 def not_aggressively_starving(world: World, said: Said) -> None:
-    """The operation may not preempt aggressively; and the sentence says what it may."""
+    """Whether the operation may not preempt aggressively; and the sentence says what it may."""
     own = story(world).status("operation", said.row["operation"])
     must(own.priority != "aggressive", "it may preempt aggressively", own)
 
 
 @checks("request", "graceful_while_normal", system=_SYSTEM)
 def graceful_while_normal(world: World, said: Said) -> None:
-    """The operation is preempted gracefully and not below its fair share."""
+    """Whether the operation is preempted gracefully and not below its fair share."""
     mode = world.operation_of(said.row).get("settings", {}).get("preemption_mode", "normal")
     status = story(world).status("operation", said.row["operation"]).status
     must(mode == "graceful" and status == "normal", "mode and status", mode, status)
@@ -275,7 +274,7 @@ def graceful_while_normal(world: World, said: Said) -> None:
 
 @checks("request", "unschedulable", system=_SYSTEM)
 def unschedulable(world: World, said: Said) -> None:
-    """The operation has a reason not to be scheduled, or wants nothing more."""
+    """Whether the operation has a reason not to be scheduled, or wants nothing more."""
     operation = world.operation_of(said.row)
     given = operation.get("settings", {}).get("unschedulable_reason") is not None
     rest = any(row.get("count", 1) for row in world.requests_of(operation["name"]))
@@ -293,14 +292,14 @@ def count_exhausted(world: World, said: Said) -> None:
 
 @checks("request", "started")
 def started(world: World, said: Said) -> None:
-    """It starts on the node that is named."""
+    """Whether it starts on the node that is named."""
     node, made = said.met.get("node"), world.decided("start", request=said.row["name"])
     must(any(node is None or same(d["node"], node) for d in made), "no such start", said.row["name"], node)
 
 
 @checks("request", "stage_taken", system=_SYSTEM)
 def stage_taken(world: World, said: Said) -> None:
-    """A preemptive stage on the node has started another allocation."""
+    """Whether a preemptive stage on the node has started another allocation."""
     node, stage = said.met.get("node"), said.met.get("stage")
     made = [d for d in world.decided("start") if d["stage"] in STAGES]
     must(any(node is None or same(d["node"], node) for d in made), "nothing started there", node, stage)
@@ -308,7 +307,7 @@ def stage_taken(world: World, said: Said) -> None:
 
 @checks("request", "ssd_only", system=_SYSTEM)
 def ssd_only(world: World, said: Said) -> None:
-    """The node has fast disks, and a pool above keeps it for work that needs them."""
+    """Whether the node has fast disks, and a pool above keeps it for work that needs them."""
     tale, node = story(world), said.met.get("node")
     nodes = list(world.tables["nodes"]) if node is None else [str(node)]
     must(any(needs_other_disks(tale, said.row, one) for one in nodes), "it may start there", nodes)
@@ -319,19 +318,19 @@ def within_fair_share_only(world: World, said: Said) -> None:
     """With it, the operation would use more than its fair share."""
     tale, operation = story(world), str(said.row["operation"])
     fair = tale.shares("fair_share", "operation", operation)
-    for node, count in places(world, said):
+    for _, count in places(world, said):
         used = dict(tale.at(count).usage["operation", operation])
         for r, amount in (said.row.get("resources") or {}).items():
             used[r] += amount
         share = tale.part(used)
         if any(share[r] > fair[r] + SHARE for r in fair):
             return
-    must(False, "it stays within its fair share", said.row["name"], node)
+    must(False, "it stays within its fair share", said.row["name"])
 
 
 @checks("request", "penalty_too_high", system=_SYSTEM)
 def penalty_too_high(world: World, said: Said) -> None:
-    """A node would have to be cleared of protected work: too much of it, or of an entire node's."""
+    """Whether a node would have to be cleared of protected work: too much of it, or of an entire node's."""
     tale = story(world)
     must(world.settings.default_gpu_full_host_preemption.enable, "the stage is switched off")
     for node, count in places(world, said):
@@ -339,4 +338,3 @@ def penalty_too_high(world: World, said: Said) -> None:
         if any(tale.level(row, tale.before(node)).endswith("non_preemptible") for row in rows):
             return
     must(False, "nothing protected runs there", said.row["name"])
-

@@ -57,7 +57,7 @@ def above_threshold(world: World, said: Said) -> None:
 
 @checks("allocation", "not_preemptible_flag", system=_SYSTEM)
 def not_preemptible_flag(world: World, said: Said) -> None:
-    """The session, or an allocation of it, is marked as not preemptible; not merely by its kind."""
+    """Whether the session, or an allocation of it, is marked as not preemptible; not merely by its kind."""
     row = world.operation_of(said.row)
     marks = [a.get("preemptible", True) for a in world.allocations_of(row["name"])]
     own = row.get("settings", {}).get("is_preemptible")
@@ -66,21 +66,25 @@ def not_preemptible_flag(world: World, said: Said) -> None:
 
 @checks("allocation", "system_work", system=_SYSTEM)
 def system_work(world: World, said: Said) -> None:
-    """It is of a session of the system."""
+    """Whether it is of a session of the system."""
     must(_own(world, said).kind == "system", "kind", _own(world, said).kind)
 
 
 @checks("request", "system_does_not_preempt", system=_SYSTEM)
 @checks("allocation", "system_does_not_preempt", system=_SYSTEM)
 def system_does_not_preempt(world: World, said: Said) -> None:
-    """The session that waits is of the system."""
-    asks = _own(world, said) if said.explanation.table == "requests" else session(world, asker(world, said)["name"])
+    """Whether the session that waits is of the system."""
+    asks = (
+        _own(world, said)
+        if said.explanation.table == "requests"
+        else session(world, asker(world, said)["name"])
+    )
     must(asks.kind == "system", "kind", asks.kind)
 
 
 @checks("allocation", "not_suspendable", system=_SYSTEM)
 def not_suspendable(world: World, said: Said) -> None:
-    """It would be suspended, which does not suit its kind, and such work is no victim."""
+    """Whether it would be suspended, which does not suit its kind, and such work is no victim."""
     s, kind = world.settings, _own(world, said).kind
     right = s.preemption_mode == "suspend" and s.suspend_fallback == "not_a_victim" and kind != "batch"
     must(right, "it may be suspended", s.preemption_mode, s.suspend_fallback, kind)
@@ -88,7 +92,7 @@ def not_suspendable(world: World, said: Said) -> None:
 
 @checks("allocation", "other_scope", system=_SYSTEM)
 def other_scope(world: World, said: Said) -> None:
-    """It is of another user, project or domain."""
+    """Whether it is of another user, project or domain."""
     own, asks = _own(world, said), session(world, asker(world, said)["name"])
     must(own.scope != asks.scope, "the same", own.scope, asks.scope)
     scope = world.settings.victim_scope
@@ -97,7 +101,7 @@ def other_scope(world: World, said: Said) -> None:
 
 @checks("allocation", "ran_too_short", system=_SYSTEM)
 def ran_too_short(world: World, said: Said) -> None:
-    """It has run for less than the setting, or has not started its work."""
+    """Whether it has run for less than the setting, or has not started its work."""
     own, least = _own(world, said), world.settings.preemption_min_runtime
     ran = world.now - own.start()
     must(least > 0 and (not own.started or ran < least), "it has run long enough", ran, least)
@@ -123,7 +127,9 @@ def behind(world: World, said: Said) -> None:
     if said.code == "behind_first_waiting":
         refused = {s.name for s in queue[: max(i for i, s in enumerate(queue) if s is asks)]}
         waits = [n for n in refused if any(str(r["name"]) in world.refusals for r in world.requests_of(n))]
-        asleep = [n for n in refused if any(World.state_of(a) == "preempted" for a in world.allocations_of(n))]
+        asleep = [
+            n for n in refused if any(World.state_of(a) == "preempted" for a in world.allocations_of(n))
+        ]
         must(waits or asleep, "none before it waits", asks.name)
 
 
@@ -153,7 +159,7 @@ def _rule_is(world: World, said: Said) -> None:
     system=_SYSTEM,
 )
 def by_the_slow_run(world: World, said: Said) -> None:
-    """The slow run says the same."""
+    """Whether the slow run says the same."""
     if said.code == "started" and said.met.get("stage"):
         must(world.decided("start", request=said.row["name"]), "it does not start")
         return
@@ -172,7 +178,7 @@ def priority_out_of_range(world: World, said: Said) -> None:
 
 @checks("request", "no_free_room", "no_room_even_with_victims", system=_SYSTEM)
 def no_room(world: World, said: Said) -> None:
-    """A unit of the request finds no node, and the nearest one lacks what is said to be missing."""
+    """Whether a unit of the request finds no node, and the nearest one lacks what is said to be missing."""
     _rule_is(world, said)
     run, own = run_of(world), _own(world, said)
     told = without_zeros(said.met.get("missing", {}))
@@ -192,7 +198,9 @@ def no_room(world: World, said: Said) -> None:
     must(told and told in found, "missing", told, found)
 
 
-def _lacks(world: World, run: Any, room: Any, request: Any, amounts: dict[str, int]) -> list[dict[str, float]]:
+def _lacks(
+    world: World, run: Any, room: Any, request: Any, amounts: dict[str, int]
+) -> list[dict[str, float]]:
     found = []
     for node in run.world.nodes:
         if bar(request, node, run.world, world.settings) is None and room.takes_one_more(node):
@@ -212,17 +220,21 @@ def _candidates(world: World, own: Session) -> list[Session]:
 
 @checks("allocation", "frees_nothing_useful", system=_SYSTEM)
 def frees_nothing_useful(world: World, said: Said) -> None:
-    """It holds nothing that the request needs on any node where that could be placed."""
+    """Whether it holds nothing that the request needs on any node where that could be placed."""
     asks = session(world, asker(world, said)["name"])
     run = run_of(world)
-    holds = [c for c in _own(world, said).running()]
+    holds = list(_own(world, said).running())
     room = run.room(whose=asks, leaving_counts=True, gone=_candidates(world, asks))
     for c in holds:
         for request in asks.waiting():
             wanted = [r for r, a in request.amounts.items() if a > 0 and c.amounts[r] > 0]
             wide = [r for r in wanted if r in run.world.in_cluster]
             here = c.node is not None and room.fits(request.amounts, c.node)
-            here = here and bar(request, c.node, run.world, world.settings) is None and room.takes_one_more(c.node)
+            here = (
+                here
+                and bar(request, c.node, run.world, world.settings) is None
+                and room.takes_one_more(c.node)
+            )
             must(not (wanted and here) and not wide, "it helps", request.name, c.node, wanted)
 
 
@@ -257,7 +269,7 @@ def spared(world: World, said: Said) -> None:
 
 @checks("allocation", "no_free_room", system=_SYSTEM)
 def suspended_has_no_room(world: World, said: Said) -> None:
-    """A suspended session does not fit where it would resume, by what is said to be missing."""
+    """Whether a suspended session does not fit where it would resume, by what is said to be missing."""
     own = _own(world, said)
     must(World.state_of(said.row) == "preempted", "it is not suspended")
     must(not world.decided("resume", allocation=said.row["name"]), "it resumes", own.name)
@@ -266,7 +278,7 @@ def suspended_has_no_room(world: World, said: Said) -> None:
 
 @checks("allocation", "node_not_schedulable", "wrong_node", "wrong_tags", system=_SYSTEM)
 def suspended_may_run_nowhere(world: World, said: Said) -> None:
-    """A suspended session may resume on no node."""
+    """Whether a suspended session may resume on no node."""
     must(World.state_of(said.row) == "preempted", "it is not suspended")
     run = run_of(world)
     units = [c for c in _own(world, said).containers if c.state == "preempted"]

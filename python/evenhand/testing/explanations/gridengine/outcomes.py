@@ -27,12 +27,16 @@ def not_lower_priority(world: World, said: Said) -> None:
 
 @checks("allocation", "action_not_allowed", system=_SYSTEM)
 def action_not_allowed(world: World, said: Said) -> None:
-    """What is configured for it needs a checkpoint environment, or a rerunnable job or queue, or is advice."""
+    """Whether the action configured for it needs a checkpoint environment or a rerunnable job, or is advice."""
     s = world.settings
     rows = [a for a in world.allocations_of(said.row["operation"]) if World.state_of(a) == "running"]
     names = {str((a.get("settings") or {}).get("queue")) for a in rows}
-    actions = {getattr(s.queues.get(name), "preemption_action", None) or s.preemption_action for name in names}
-    must(actions - {"T", "P", "N", "S"} or s.preemption_action not in ("T", "P", "N", "S"), "actions", actions)
+    actions = {
+        getattr(s.queues.get(name), "preemption_action", None) or s.preemption_action for name in names
+    }
+    must(
+        actions - {"T", "P", "N", "S"} or s.preemption_action not in ("T", "P", "N", "S"), "actions", actions
+    )
 
 
 @checks("allocation", "no_start_in_stage", system=_SYSTEM)
@@ -63,7 +67,9 @@ def max_preemptees(world: World, said: Said) -> None:
 
 
 def _as_many(world: World) -> None:
-    states = {str(a["operation"]) for a in world.tables["allocations"].values() if World.state_of(a) == "preempted"}
+    states = {
+        str(a["operation"]) for a in world.tables["allocations"].values() if World.state_of(a) == "preempted"
+    }
     gone = {str(d["operation"]) for d in world.decided("preempt")}
     back = {str(d["operation"]) for d in world.decided("resume")}
     at_most = len(states | gone) + 1
@@ -72,7 +78,7 @@ def _as_many(world: World) -> None:
 
 @checks("allocation", "no_free_room", "node_not_schedulable", "wrong_tags", "wrong_node", system=_SYSTEM)
 def does_not_resume(world: World, said: Said) -> None:
-    """A suspended job does not resume: its node lacks room, by what is said, or takes nothing new."""
+    """Whether a suspended job does not resume: its node lacks room, by what is said, or takes nothing new."""
     rows = [a for a in world.allocations_of(said.row["operation"]) if World.state_of(a) == "preempted"]
     must(rows and not world.decided("resume", operation=said.row["operation"]), "it resumes")
     if said.code == "node_not_schedulable":
@@ -122,13 +128,20 @@ def no_lower_priority(world: World, said: Said) -> None:
 
 @checks("request", "within_preemption_distance", "available_now", system=_SYSTEM)
 def within_preemption_distance(world: World, said: Said) -> None:
-    """A reservation for it begins within the distance; or there is room for it."""
+    """Whether a reservation for it begins within the distance; or there is room for it."""
     if said.code == "available_now":
         return
     compared = dict(said.compared)
-    must(not compared or compared == {"preemption_distance": world.settings.preemption_distance}, "compared", compared)
+    must(
+        not compared or compared == {"preemption_distance": world.settings.preemption_distance},
+        "compared",
+        compared,
+    )
     held = world.decided("reserve", operation=said.row["operation"])
-    must(all(d["at"] <= world.now + world.settings.preemption_distance + 1e-6 for d in held), "it is farther away")
+    must(
+        all(d["at"] <= world.now + world.settings.preemption_distance + 1e-6 for d in held),
+        "it is farther away",
+    )
 
 
 @checks("request", "max_preemptees", system=_SYSTEM)

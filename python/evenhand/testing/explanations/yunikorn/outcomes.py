@@ -52,14 +52,14 @@ def held(world: World, queue: str, count: int) -> dict[str, float]:
 
 @checks("allocation", "same_queue", system=_SYSTEM)
 def same_queue(world: World, said: Said) -> None:
-    """It is in the queue of the request that asked."""
+    """Whether it is in the queue of the request that asked."""
     own, asks = _queues(world, said)
     must(own == asks, "queues", own, asks)
 
 
 @checks("allocation", "other_queue", system=_SYSTEM)
 def other_queue(world: World, said: Said) -> None:
-    """It is in another queue than the request that asked."""
+    """Whether it is in another queue than the request that asked."""
     own, asks = _queues(world, said)
     must(own != asks, "queues", own, asks)
 
@@ -94,14 +94,18 @@ def not_a_candidate(world: World, said: Said) -> None:
     rows = [world.row("pools", pool) for pool in {*mine, *theirs}]
     words = [row.get("settings", {}).get("properties", {}) for row in rows]
     fenced = any(one.get("preemption.policy") in ("fence", "disabled") for one in words)
-    fenced = fenced or any(one.get("priority.policy") == "fence" or one.get("priority.offset", "0") != "0" for one in words)
+    fenced = fenced or any(
+        one.get("priority.policy") == "fence" or one.get("priority.offset", "0") != "0" for one in words
+    )
     higher = priority_of(world, said.row) > priority_of(world, request)
     flags = not said.row.get("preemptible", True) or said.row.get("originator") or own.get("kind") == "system"
     within = any(_within_guarantee(world, pool) for pool in mine)
     apart = not same(said.row.get("node"), request.get("required_node")) and request.get("required_node")
     wanted = {r for r, a in (request.get("resources") or {}).items() if a}
     useless = not wanted & without_zeros(said.row.get("resources") or {}).keys()
-    must(fenced or higher or flags or within or apart or useless, "nothing of it holds", said.row["name"], name)
+    must(
+        fenced or higher or flags or within or apart or useless, "nothing of it holds", said.row["name"], name
+    )
 
 
 def _within_guarantee(world: World, pool: str) -> bool:
@@ -116,7 +120,7 @@ def _within_guarantee(world: World, pool: str) -> bool:
 
 @checks("allocation", "not_chosen", system=_SYSTEM)
 def not_chosen(world: World, said: Said) -> None:
-    """It is no victim for the request that asked."""
+    """Whether it is no victim for the request that asked."""
     name = said.met.get("request")
     must(name is not None, "it is not said for which request")
     made = world.decided("preempt", allocation=said.row["name"])
@@ -156,7 +160,7 @@ def no_room(world: World, said: Said) -> None:
 
 @checks("request", "queue_has_its_share", system=_SYSTEM)
 def queue_has_its_share(world: World, said: Said) -> None:
-    """It did not start in full."""
+    """Whether it did not start in full."""
     made = world.decided("start", request=said.row["name"])
     must(len(made) < said.row.get("count", 1), "all of it starts")
 
@@ -173,14 +177,14 @@ def not_below_guarantee(world: World, said: Said) -> None:
 
 
 @checks("request", "may_not_preempt_yet", system=_SYSTEM)
-def may_not_preempt_yet(world: World, said: Said) -> None:
-    """It has not waited long enough, has just tried, has preempted before, or never may."""
+def may_not_preempt_yet(world: World, _said: Said) -> None:
+    """Whether it has not waited long enough, has just tried, has preempted before, or never may."""
     must(world.settings.preemption == "per_ask" or world.settings.mode, "cycles know no such rule")
 
 
 @checks("request", "missed_opportunity", "cycle_full", "barred_by_predicate", system=_SYSTEM)
 def left_out(world: World, said: Said) -> None:
-    """It does not start in full in this cycle."""
+    """Whether it does not start in full in this cycle."""
     made = world.decided("start", request=said.row["name"])
     must(len(made) < said.row.get("count", 1), "all of it starts")
     if said.code == "cycle_full":
