@@ -11,7 +11,12 @@ from typing import Any
 
 __all__ = ["Number", "instants_and_numbers", "mentioned", "names_in", "numbers_in", "quoted"]
 
-_KINDS = r"operation|job|session|application|request|ask|node|host|pool|queue|allocation|partition|QOS|user|project"
+_KINDS = "|".join(
+    (
+        *("operation", "job", "session", "application", "request", "ask", "allocation"),
+        *("node", "host", "pool", "queue", "partition", "QOS", "user", "project"),
+    )
+)
 _KIND = re.compile(rf"\b({_KINDS})s?\s+", re.IGNORECASE)
 _NAME = re.compile(r"[^\s,;:()]+")
 _LIST = re.compile(r"(?:,\s+|\s+and\s+)")

@@ -27,7 +27,7 @@ def not_lower_priority(world: World, said: Said) -> None:
 
 @checks("allocation", "action_not_allowed", system=_SYSTEM)
 def action_not_allowed(world: World, said: Said) -> None:
-    """Whether the action configured for it needs a checkpoint environment or a rerunnable job, or is advice."""
+    """Whether the action that is configured for it needs something that not all of its jobs have."""
     s = world.settings
     rows = [a for a in world.allocations_of(said.row["operation"]) if World.state_of(a) == "running"]
     names = {str((a.get("settings") or {}).get("queue")) for a in rows}

@@ -32,8 +32,10 @@ def places(world: World, said: Said) -> list[tuple[str, int]]:
     """
     tale = story(world)
     if said.met.get("stage"):
-        node = said.met["node"]
-        return [(str(node), count) for count in tale.span(node, said.met["stage"])]
+        node, stage = said.met["node"], said.met["stage"]
+        # What could leave is gathered at a stage's beginning; free room and limits are as it left them.
+        span, early = tale.span(node, stage), stage != "regular" and not said.code.startswith("limits")
+        return [(str(node), span[0] if early else span[-1])]
     end = len(world.decisions)
     return [(node, end) for node in tale.order if may_stand(tale, said.row, node)]
 
