@@ -34,6 +34,7 @@ Kind = Literal[
     "label",  # a name that need not exist
     "labels",  # a list of those
     "amounts",  # resource -> amount, in the resource's unit
+    "amount",  # one of a resource, in its unit
     "shares",  # resource -> fraction
     "number",
     "integer",
@@ -122,10 +123,17 @@ _RESOURCES = TableSpec(
     "A kind of thing that is shared: an entry of the object `resources`, whose key is its name.",
     (
         Field(
+            "unit",
+            "text",
+            "What its amounts are counted in: a word such as GiB or core. Texts such as 512Gi and 500m are"
+            " then amounts too, and are converted into it.",
+        ),
+        Field(
             "quantum",
-            "number",
+            "amount",
             "Smallest amount; all amounts are multiples of it.",
             default_says="0.001 for cpu, else 1",
+            unit="the resource's unit",
         ),
         Field(
             "kind",
@@ -137,7 +145,7 @@ _RESOURCES = TableSpec(
         Field("scope", "enum", "Where it is counted.", "node", words=("node", "cluster")),
         Field(
             "capacity",
-            "number",
+            "amount",
             "How much the cluster has of a cluster-scoped resource.",
             default_says="0",
             unit="the resource's unit",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Callable, Mapping
 from datetime import datetime, tzinfo
@@ -13,13 +11,14 @@ from evenhand import _core
 from evenhand.arguments import as_json, expect, looked_up
 from evenhand.building import readback, sources
 from evenhand.building.after import after
-from evenhand.building.assemble import Built, assemble
+from evenhand.building.assemble import Built, assemble, fingerprint
 from evenhand.building.jsontext import load
 from evenhand.building.parse import Parser, Raw
 from evenhand.building.problems import Report, nearest
 from evenhand.errors import printable
 from evenhand.fields import HEAD, TABLES
 from evenhand.frozen import Frozen, freeze
+from evenhand.units.text import instant
 
 if TYPE_CHECKING:
     from evenhand.table import Table
@@ -387,6 +386,11 @@ class Snapshot(Frozen):
         return dict(zip(self.resources, self._head["quantum"].tolist(), strict=True))
 
     @property
+    def units(self) -> dict[str, str | None]:
+        """What each resource is counted in, a word such as "GiB"; None where that is not said."""
+        return dict(zip(self.resources, self._head.get("unit") or [None] * len(self.resources), strict=True))
+
+    @property
     def total(self) -> dict[str, float]:
         """What is shared, by resource."""
         amounts = readback.matrix(self._core.total[None, :], self._head["quantum"])[0]
@@ -462,11 +466,8 @@ class Snapshot(Frozen):
     def fingerprint(self) -> str:
         """Hexadecimal digest of all content; the same for rows in any order."""
         if "fingerprint" not in self._cache:
-            digest = self._core.fingerprint()
-            if self._settings or self._commands:
-                beside = json.dumps([self._settings, self._commands], sort_keys=True)
-                digest = hashlib.blake2b((digest + beside).encode(), digest_size=16).hexdigest()
-            self._cache["fingerprint"] = digest
+            built = Built(self._core, self._settings, self._commands)
+            self._cache["fingerprint"] = fingerprint(built, self._head.get("unit"))
         return str(self._cache["fingerprint"])
 
     def __eq__(self, other: object) -> bool:
@@ -482,13 +483,11 @@ class Snapshot(Frozen):
         return _restore, (type(self), raw.head, raw.tables, raw.rows, raw.settings, raw.commands)
 
     def __repr__(self) -> str:
-        counts = [
-            f"{count:,} {name if count != 1 else name.removesuffix('s')}"
-            for name in ("nodes", "pools", "operations", "allocations", "requests", "reservations")
-            if (count := getattr(self, f"{name[:-1]}_count") - (name == "pools"))
-        ]
-        resources = printable(", ".join(self.resources))
-        return f"<Snapshot at {self.now:.10g} s: {', '.join(counts) or 'empty'}; {resources}>"
+        nouns = ("node", "pool", "operation", "allocation", "request", "reservation")
+        rows = {noun: getattr(self, f"{noun}_count") - (noun == "pool") for noun in nouns}
+        counts = [f"{count:,} {noun}{'s' * (count != 1)}" for noun, count in rows.items() if count]
+        head = f"{instant(self.now, self.now)}: {', '.join(counts) or 'empty'}"
+        return f"<Snapshot at {head}; {printable(', '.join(self.resources))}>"
 
     def _repr_html_(self) -> str:
         from evenhand.display import snapshot_html

@@ -17,6 +17,7 @@ from evenhand.frozen import Frozen, read_only, same_columns
 from evenhand.quantities import AMOUNTS, INDICES, PARTS, POOLS_ONLY, SCALARS, SHARES, SPLIT, KeptShares
 from evenhand.state import State
 from evenhand.table import Table, Tabular
+from evenhand.units.text import amounts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -485,15 +486,13 @@ def _diagnostics(snapshot: Snapshot, core: _core.FairShares | KeptShares) -> lis
             message = f"{CODES[code]} Pools: {', '.join(map(str, elements))}."
             found.append(Diagnostic(code, elements, message))
             continue
-        amounts = dict(
-            zip(
-                snapshot.resources, np.multiply(wanted, list(snapshot.quantum.values())).tolist(), strict=True
-            )
-        )
+        asked = np.multiply(wanted, list(snapshot.quantum.values())).tolist()
+        amounts = dict(zip(snapshot.resources, asked, strict=True))
         total = snapshot.total
-        over = [f"{r} {amounts[r]:g} of {total[r]:g}" for r in amounts if amounts[r] > total[r]]
+        over = {r: wanted for r, wanted in amounts.items() if wanted > total[r]}
         what = "flows" if kind == "strong_plus_flow" else "bursts"
-        message = f"Strong guarantees and {what} together exceed the cluster: {', '.join(over)}."
+        said = amounts_of(over, total, snapshot.units)
+        message = f"Strong guarantees and {what} together exceed the cluster: {said}."
         found.append(
             Diagnostic(code, ("<Root>",), message, {"kind": kind, "wanted": amounts, "total": total})
         )

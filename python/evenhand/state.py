@@ -19,6 +19,7 @@ from evenhand.files import replace_file
 from evenhand.frozen import freeze, thaw
 from evenhand.state_tables import Pools, Remembered, number_of, read_table, wrong
 from evenhand.systems import SYSTEMS
+from evenhand.units.text import instant
 
 __all__ = ["SCHEMA", "State"]
 
@@ -95,7 +96,9 @@ class State:
     def __repr__(self) -> str:
         found = ((len(getattr(self, table)), table) for table in _TABLES)
         counts = [f"{n:,} {table if n > 1 else table.removesuffix('s')}" for n, table in found if n]
-        return f"<State left at {self.time:.10g} s: {', '.join(counts) or 'nothing is remembered'}>"
+        return (
+            f"<State left at {instant(self.time, self.time)}: {', '.join(counts) or 'nothing is remembered'}>"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the state as plain values; tables are lists because names may be integers."""

@@ -59,6 +59,7 @@ class FakeShares:
             resources=resources,
             total=dict.fromkeys(resources, 1000.0),
             quantum=dict.fromkeys(resources, 1.0),
+            units=dict.fromkeys(resources),
             now=0.0,
             pool_count=pools,
             operation_count=len(names) - pools,

@@ -25,14 +25,14 @@ def op(name: str, pool: str, demand: float, **more: Any) -> dict[str, Any]:
 
 def test_demand() -> None:
     why = shares([op("x", "a", 20)], {"name": "a"}).why("a")
-    assert (why.code, why.text) == ("demand", "a has all that it wants: 20 % (20) of cpu.")
+    assert (why.code, why.text) == ("demand", "a has all that it wants: 20 % (20 cpu).")
 
 
 def test_a_limit_of_a_child() -> None:
     found = shares([op("x", "b", 60), op("y", "a", 10)], {"name": "a"}, pool("b", "a", limits={"cpu": 5}))
     why = found.why("a")
     assert why.code == "child_limit"
-    said = "a has 15 % (15) of the 70 % (70) of cpu that it wants, because its child b is limited to 5 %."
+    said = "a has 15 % (15 cpu) of the 70 % (70 cpu) that it wants, because its child b is limited to 5 %."
     assert why.text == said
     assert [one["element"] for one in why.numbers["limited"]] == ["b"]
     x = found.why("x")
@@ -53,9 +53,10 @@ def test_weights_and_guarantees() -> None:
     )
     why = found.why("a")
     assert why.text == (
-        "a has 80 % (80) of the 100 % (100) of cpu that it wants: 20 % by guarantee and 60 % by its weight, "
+        "a has 80 % (80 cpu) of the 100 % (100 cpu) that it wants: 20 % by guarantee and 60 % by its weight, "
         "3 of 4 with b, which want more of <Root> too.\n"
-        "<Root> has 100 % (100) of the 200 % (200) of cpu that it wants: there is no more cpu in the cluster."
+        "<Root> has 100 % (100 cpu) of the 200 % (200 cpu) that it wants: there is no more cpu in the"
+        " cluster."
     )
     assert why.code == "weight"
 
@@ -65,7 +66,8 @@ def test_nothing_beyond_guarantees() -> None:
     found = shares([op(n, n, 90) for n in "abc"], *owed)
     assert [found.why(n).code for n in "abc"] == ["guarantee"] * 3
     assert found.why("a").text.startswith(
-        "a has 60 % (60) of the 90 % (90) of cpu that it wants: its guarantee is 60 %, and <Root> had nothing"
+        "a has 60 % (60 cpu) of the 90 % (90 cpu) that it wants: its guarantee is 60 %, and <Root> had"
+        " nothing"
     )
     assert "it has no guarantee, and <Root> had nothing to pass on" in found.why("c").text
 

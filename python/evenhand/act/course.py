@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from evenhand.act.journal import JournalError
 from evenhand.adapters.protocol import AdapterError, Standing
+from evenhand.units.text import duration
 
 if TYPE_CHECKING:
     from evenhand.act.book import OpenStep, Victim
@@ -217,7 +218,7 @@ class Course:
             return "unwatched", f"the driver was stopped before {beneficiary} was seen to start", True
         if clock.steady() < self._until:
             return None
-        why = f"{beneficiary} did not start within {clock.start:g} s: {standing.detail}"
+        why = f"{beneficiary} did not start within {duration(clock.start)}: {standing.detail}"
         rivals = self.carrier.started(self.rivals)
         if rivals:  # the room went to one that stands before it in the queue
             why, chance = f"{why}; {', '.join(rivals)} started instead", False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from evenhand.adapters.protocol import AdapterError
 from evenhand.errors import InputError
 from evenhand.plans.again import Again
 from evenhand.plans.check import Check, check
+from evenhand.units.text import duration
 
 if TYPE_CHECKING:
     from evenhand.act.book import Book
@@ -70,7 +72,7 @@ def unserved(job: str, book: Book, timing: Timing) -> list[Refusal]:
         return []
     message = f"{job} did not start on the room of its last victims"
     times = f", {count} times in a row" if count > 1 else ""
-    return [Refusal("did_not_start", f"{message}{times}; tried again in {left:.0f} s")]
+    return [Refusal("did_not_start", f"{message}{times}; tried again in {duration(math.ceil(left))}")]
 
 
 class Judged:
@@ -228,4 +230,9 @@ def _old(what: str, snapshot: Snapshot, timing: Timing) -> list[Refusal]:
     limit, age = timing.max_age, timing.now() - snapshot.now
     if -limit <= age <= limit:
         return []
-    return [Refusal(f"{what}_old", f"the {what} is {age:.1f} s old; at most {limit:g} s are allowed")]
+    return [Refusal(f"{what}_old", f"the {what} is {_aged(age)}; at most {duration(limit)} are allowed")]
+
+
+def _aged(age: float) -> str:
+    """Return an age: ``35.5 s old``, ``20 s ahead of the clock``."""
+    return f"{duration(round(age, 1))} old" if age >= 0 else f"{duration(round(-age, 1))} ahead of the clock"

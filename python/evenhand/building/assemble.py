@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +32,8 @@ def assemble(raw: Raw, report: Report, rounding: str | None) -> Built:
     InputError
         With all that was found before, and all that the core finds.
     """
-    core = ask(report, lambda: _core.build_snapshot(raw.head, raw.tables, rounding or "exact"))
+    head = {name: value for name, value in raw.head.items() if name != "unit"}  # for people only
+    core = ask(report, lambda: _core.build_snapshot(head, raw.tables, rounding or "exact"))
     return Built(core, _canonical(raw.settings, core), raw.commands)
 
 
@@ -45,6 +48,16 @@ def ask(report: Report, build: Callable[[], _core.Snapshot]) -> _core.Snapshot:
     if report:
         raise report.error()
     return core
+
+
+def fingerprint(built: Built, units: list[str | None] | None) -> str:
+    """Return the digest of what a snapshot is made of; `units` by resource, None where none is given."""
+    digest: str = built.core.fingerprint()
+    beside = [built.settings, built.commands, *([] if units is None else [units])]
+    if any(beside):
+        text = digest + json.dumps(beside, sort_keys=True)
+        digest = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    return digest
 
 
 def _canonical(settings: Settings, core: _core.Snapshot) -> Settings:

@@ -80,14 +80,17 @@ def _raw(values: Any, valid: Any) -> Raw:
     return values if valid is None else (values, valid)
 
 
-def number(cells: Cells, report: Reporter) -> Raw:
-    """Parse numbers: int64 or float64, with validity if any is absent."""
+def number(cells: Cells, report: Reporter, one: Callable[[Any], Any] = one_number) -> Raw:
+    """Parse numbers: int64 or float64, with validity if any is absent.
+
+    A cell that is none already is what `one` makes of it.
+    """
     if isinstance(cells, Numbers) and cells.values.dtype.kind in "iuf":
         return _raw(plain_number(cells.values), cells.valid)
     items = as_list(cells)
     kinds = set(map(type, items))
     if not kinds <= {int, float, _NONE}:
-        items = convert(items, one_number, report)
+        items = convert(items, one, report)
         kinds = set(map(type, items))
     return _pack_numbers(items, kinds, report)
 
@@ -362,6 +365,7 @@ def amounts(
     rows: int,
     resources: list[str],
     one_cell: Callable[[str], Reporter],
+    one: Callable[[str], Callable[[Any], Any]] = lambda _: one_number,
 ) -> Raw:
     """Parse amounts: (values [N, R], given [N, R] or None).
 
@@ -374,6 +378,8 @@ def amounts(
         All resources, in order.
     one_cell : function
         Returns the reporter of one resource's cells ("" for whole objects).
+    one : function
+        Returns what takes one cell of a resource that is no number yet.
     """
     if isinstance(cells, Objects):
         _report_unknown(cells.unknown, resources, one_cell)
@@ -389,7 +395,9 @@ def amounts(
                 f"names no resource of this snapshot{nearest(name, resources)}",
                 None,
             )
-    columns = [number(known[name], one_cell(name)) if name in known else None for name in resources]
+    columns = [
+        number(known[name], one_cell(name), one(name)) if name in known else None for name in resources
+    ]
     arrays = [c[0] if isinstance(c, tuple) else c for c in columns]
     whole = all(a is None or a.dtype == np.int64 for a in arrays)
     values = np.zeros((rows, len(resources)), np.int64 if whole else np.float64)

@@ -55,7 +55,17 @@ class Parser:
         self.zone = zone
         self.iso = iso
         self.resources: list[str] = []
+        self.units: dict[str, str | None] = {}
         self.raw = Raw()
+
+    def keep_head(self, head: Mapping[str, Any]) -> None:
+        """Take the head of a snapshot: its resources, and what stands beside the tables."""
+        self.raw.head = dict(head)
+        self.resources = head["resources"]
+        self.units = dict(zip(self.resources, head.get("unit") or [], strict=False))
+
+    def _amount(self, resource: str) -> Callable[[Any], Any]:
+        return single.one_amount(self.units.get(resource))
 
     def read_resources(self, given: Any) -> None:
         """Parse the object of resources; without a usable one nothing else can be built."""
@@ -97,6 +107,25 @@ class Parser:
         def column(name: str, parse: Callable[..., Any], *more: Any) -> Any:
             return parse(cells.get(name, absent), *more, self.report.column("resources", name))
 
+        def amounts(name: str) -> Any:
+            """Parse one amount a resource, each in its own unit."""
+            found = list(as_list(cells.get(name, absent)))
+            for row, (resource, cell) in enumerate(zip(self.resources, found, strict=True)):
+                if isinstance(cell, str):
+                    report = self.report.column("resources", name)
+                    one = columns.convert([cell], self._amount(resource), _at(row, report))
+                    found[row] = one[0]
+            return columns.number(found, self.report.column("resources", name))
+
+        given = as_list(cells.get("unit", absent))
+        unit = columns.convert(given, single.one_unit, self.report.column("resources", "unit"))
+        # A unit that is wrong is none, and no reason to call the texts in it wrong too.
+        self.units = {
+            name: "" if said is None and cell is not None else said
+            for name, said, cell in zip(self.resources, unit, given, strict=True)
+        }
+        if any(unit):
+            self.raw.head["unit"] = unit
         given = as_list(cells.get("kind", absent))
         usual = [fields.resource_kind(name) for name in self.resources]
         kind = columns.word(
@@ -104,9 +133,9 @@ class Parser:
             spec["kind"],
             self.report.column("resources", "kind"),
         )
-        quantum = _or(column("quantum", columns.number), [fields.usual_quantum(kinds[k]) for k in kind])
+        quantum = _or(amounts("quantum"), [fields.usual_quantum(kinds[k]) for k in kind])
         free = _or(column("available_after_preemption", columns.flag), True)
-        capacity = column("capacity", columns.number)
+        capacity = amounts("capacity")
         self.raw.head |= {
             "resources": self.resources,
             "quantum": np.asarray(quantum, np.float64),
@@ -127,7 +156,7 @@ class Parser:
             head["total"] = None
             if given["total"] is not None and self.resources:
                 reporter = self._amount_reporter("snapshot", "total")
-                values, cells = columns.amounts([given["total"]], 1, self.resources, reporter)
+                values, cells = columns.amounts([given["total"]], 1, self.resources, reporter, self._amount)
                 head["total"] = (
                     values[0],
                     np.ones(len(self.resources), np.bool_) if cells is None else cells[0],
@@ -168,7 +197,10 @@ class Parser:
                 return columns.reference(cells, report)
             case "label":
                 return columns.labels(cells, report)
-            case "amounts" | "shares":
+            case "amounts":
+                reporter = self._amount_reporter(spec.name, of.name)
+                return columns.amounts(cells, rows, self.resources, reporter, self._amount)
+            case "shares":
                 return columns.amounts(cells, rows, self.resources, self._amount_reporter(spec.name, of.name))
             case "number":
                 return columns.number(cells, report)
@@ -233,6 +265,11 @@ class Parser:
 
     def _amount_reporter(self, table: str, name: str) -> Callable[[str], columns.Reporter]:
         return lambda resource: self.report.column(table, f"{name}.{resource}" if resource else name)
+
+
+def _at(row: int, report: columns.Reporter) -> columns.Reporter:
+    """Return the reporter of a single cell of a column."""
+    return lambda _, rule, predicate, value: report(row, rule, predicate, value)
 
 
 def _or(column: Any, default: Any) -> Any:

@@ -75,6 +75,8 @@ def _resources(head: dict[str, Any]) -> dict[str, Any]:
         kind = spec["kind"].words[head["kind"][i]]
         scope = spec["scope"].words[head["scope"][i]]
         entry: dict[str, Any] = {}
+        if "unit" in head and head["unit"][i] is not None:
+            entry["unit"] = head["unit"][i]
         if head["quantum"][i] != fields.usual_quantum(kind):
             entry["quantum"] = _tidy(float(head["quantum"][i]))
         if kind != fields.resource_kind(name):

@@ -8,6 +8,10 @@ from evenhand.fields import HEAD, SCHEMA, TABLES, Field, TableSpec
 
 _NAME = {"anyOf": [{"type": "string", "minLength": 1}, {"type": "integer"}]}
 _AMOUNT = {"type": "number", "minimum": 0}
+_QUANTITY = {
+    "type": "string",
+    "pattern": r"^\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+|[numkMGTPE]|[KMGTPE]i)?$",
+}
 
 _CELLS: dict[str, dict[str, Any]] = {
     "name": _NAME,
@@ -15,6 +19,7 @@ _CELLS: dict[str, dict[str, Any]] = {
     "label": {"anyOf": [*_NAME["anyOf"], {"type": "null"}]},
     "labels": {"type": ["array", "null"], "items": _NAME},
     "amounts": {"$ref": "#/$defs/amounts"},
+    "amount": {"anyOf": [{"type": ["number", "null"]}, _QUANTITY]},
     "shares": {"$ref": "#/$defs/shares"},
     "number": {"type": ["number", "null"]},
     "integer": {"type": ["integer", "null"]},
@@ -63,8 +68,9 @@ def json_schema() -> dict[str, Any]:
         "$defs": {
             "amounts": {
                 "type": ["object", "null"],
-                "description": "resource → amount, in the resource's unit, a multiple of its quantum",
-                "additionalProperties": {"anyOf": [_AMOUNT, {"type": "null"}]},
+                "description": "resource → amount, in the resource's unit, a multiple of its quantum;"
+                ' where it has a `unit` also a quantity such as "500m" or "512Gi"',
+                "additionalProperties": {"anyOf": [_AMOUNT, _QUANTITY, {"type": "null"}]},
             },
             "shares": {
                 "type": ["object", "null"],

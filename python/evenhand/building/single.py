@@ -15,6 +15,7 @@ import numpy as np
 
 from evenhand.building import times
 from evenhand.building.problems import kind_of, nearest, shorten
+from evenhand.units.quantity import quantity
 
 INT64 = (-(2**63), 2**63 - 1)
 
@@ -40,6 +41,40 @@ def one_number(cell: Any) -> float | int:
     except OverflowError:
         raise CellError("overflow", "is too large a number") from None
     return cell
+
+
+def one_amount(unit: str | None) -> Callable[[Any], float | int | None]:
+    """Return the function that accepts an amount: a number, or where there is a unit a quantity as text.
+
+    Of a resource whose unit is wrong ("") texts count as absent: that the unit is wrong is reported already.
+    """
+
+    def accept(cell: Any) -> float | int | None:
+        if not isinstance(cell, str):
+            return one_number(cell)
+        if unit is None:
+            hint = ' (with a "unit" of its resource, quantities such as "512Gi" are read)'
+            raise CellError("type", f"is text; it must be a number{hint}")
+        if not unit:
+            return None
+        try:
+            exact = quantity(cell, unit)
+        except ValueError as error:
+            raise CellError("quantity", str(error)) from None
+        whole = exact.denominator == 1 and INT64[0] <= exact <= INT64[1]
+        try:
+            return int(exact) if whole else float(exact)
+        except OverflowError:
+            raise CellError("overflow", "is too large a number") from None
+
+    return accept
+
+
+def one_unit(cell: Any) -> str:
+    """Accept the word of a unit."""
+    if isinstance(cell, str) and not cell.strip():
+        raise CellError("required", "is empty; a unit is a word, or null")
+    return one_text(cell)
 
 
 def one_integer(cell: Any) -> int:

@@ -140,8 +140,7 @@ def parse_changes(
         _parse(parser, {**snapshot.to_dict(), **changes}, frame_reader(parser))
         return parser
     base = read_back(snapshot)
-    parser.resources = base.head["resources"]
-    parser.raw.head = base.head
+    parser.keep_head(base.head)
     parser.raw.commands = base.commands
     parser.read_head({name: changes[name] for name in HEAD.names if name in changes})
     if "commands" in changes:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import numpy as np
+
+from evenhand.building.readback import matrix
 from evenhand.building.settings import labels_of
 from evenhand.cluster.events import (
     Count,
@@ -141,10 +144,17 @@ class Row:
     def __init__(self, snapshot: Snapshot, table: str, row: int) -> None:
         self.core, self.at = snapshot._core, row
         self._table, self._beside = table, snapshot._settings
+        self._snapshot = snapshot
 
     def amounts(self, field: str = "resources") -> tuple[int, ...]:
         """Return amounts in quanta, one a resource."""
         return tuple(self.core.column(self._table, field)[self.at].tolist())
+
+    def object(self, field: str = "resources") -> dict[str, float]:
+        """Return amounts by resource, in their units."""
+        quanta = np.array([self.amounts(field)], np.int64)
+        amounts = matrix(quanta, np.asarray(self._snapshot._head["quantum"]))[0].tolist()
+        return dict(zip(self._snapshot.resources, amounts, strict=True))
 
     def time(self, field: str) -> int:
         """Return a time in microseconds; absent: `NO_TIME`."""

@@ -281,11 +281,15 @@ def _resize(stage: Stage, event: Resize, cells: Row) -> None:
     stage.core.resize(slot, np.array(amounts, np.int64))
 
 
-def _take(stage: Stage, event: Take, _: Row) -> None:
+def _take(stage: Stage, event: Take, cells: Row) -> None:
     slot = _alive(stage, event.allocation)
     if not stage.core.leaving(slot):
         refuse("allocation", "state", f"the allocation {event.allocation!r} is not leaving")
-    stage.take(slot, event.resources)
+    taken = event.resources
+    if any(isinstance(amount, str) for amount in taken.values()):
+        amounts = cells.object()
+        taken = {resource: amounts[resource] for resource in taken}
+    stage.take(slot, taken)
 
 
 def _node(stage: Stage, event: Node, cells: Row) -> None:

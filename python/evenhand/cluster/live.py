@@ -26,6 +26,7 @@ from evenhand.frozen import freeze
 from evenhand.plans.lazy import LivePlan
 from evenhand.plans.planning import expect_policy
 from evenhand.state import State
+from evenhand.units.text import instant
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
@@ -458,4 +459,4 @@ class Cluster(Following):
     def __repr__(self) -> str:
         names = self._stage.core.names
         rows = f"{len(names('allocations')):,} allocations, {len(names('nodes')):,} nodes"
-        return f"<Cluster at {self.now:g} s: {rows}>"
+        return f"<Cluster at {instant(self.now, self.now)}: {rows}>"

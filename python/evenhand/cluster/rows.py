@@ -47,8 +47,7 @@ def few_rows(stage: Stage, tables: Mapping[str, Sequence[Any]]) -> tuple[Snapsho
     """
     base, report = stage.base, Report()
     parser = Parser(report)
-    parser.raw.head = {**base._head, "now": stage.core.now, "previous_update": None, "total": None}
-    parser.resources = base._head["resources"]
+    parser.keep_head({**base._head, "now": stage.core.now, "previous_update": None, "total": None})
     rows = [row for table in tables.values() for row in table if isinstance(row, dict)]
     given: dict[str, list[Any]] = {table: list(rows) for table, rows in tables.items()}
     for table, fields in _REFERENCES.items():

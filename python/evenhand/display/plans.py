@@ -9,8 +9,9 @@ import numpy as np
 from evenhand.display import markup
 from evenhand.display.snapshots import counts
 from evenhand.display.terminal import Line, counted, diagnostic_lines, paint
-from evenhand.display.text import UNICODE, Glyphs, amount, clean, duration, fit, ratio, width
+from evenhand.display.text import UNICODE, Glyphs, clean, duration, fit, in_short, ratio, width
 from evenhand.reasons import ACTIONS, OUTCOMES, REASONS, STARVATION, reason
+from evenhand.units.text import instant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,11 +71,7 @@ def plan_sentence(plan: Plan) -> str:
 def plan_title(plan: Plan) -> str:
     """Return what a plan is of: ``for 3 nodes, ..., at 100 s, on Round()``."""
     on = "" if plan.on is None else f", on {clean(plan.on)}"
-    return f"for {counts(plan.snapshot)}, at {plan.snapshot.now:.10g} s{on}"
-
-
-def _amounts(values: Mapping[str, float]) -> str:
-    return ", ".join(f"{amount(value)} {clean(resource)}" for resource, value in values.items())
+    return f"for {counts(plan.snapshot)}, at {instant(plan.snapshot.now, plan.snapshot.now)}{on}"
 
 
 def _of(name: object, operation: object) -> str:
@@ -83,7 +80,7 @@ def _of(name: object, operation: object) -> str:
     return name if name.startswith(f"{operation}/") else f"{name} of {operation}"
 
 
-def _decision_cells(decision: Decision) -> list[str]:
+def _decision_cells(decision: Decision, units: Mapping[str, str | None]) -> list[str]:
     beneficiary = decision.beneficiary
     preempts = decision.action == "preempt"
     what = decision.request if decision.allocation is None else decision.allocation
@@ -92,14 +89,14 @@ def _decision_cells(decision: Decision) -> list[str]:
     served = "" if beneficiary is None or not preempts else _of(beneficiary.request, beneficiary.operation)
     cells = (what, decision.operation, decision.node)
     names = ["" if cell is None else clean(cell) for cell in cells]
-    return [decision.action, *names, decision.reason, served, _amounts(numbers), share]
+    return [decision.action, *names, decision.reason, served, in_short(numbers, units), share]
 
 
 def decision_table(decisions: Decisions) -> Table:
     """Return the columns of decisions that people read first."""
     from evenhand.table import Table
 
-    rows = [_decision_cells(decision) for decision in decisions[: _HTML_ROWS + 1]]
+    rows = [_decision_cells(d, decisions._snapshot.units) for d in decisions[: _HTML_ROWS + 1]]
     more = len(decisions) - len(rows)
     title = counted(len(decisions), "decision") + (f", the first {len(rows):,}" if more else "")
     return Table({head: [row[i] for row in rows] for i, head in enumerate(_DECISION)}, title=title)
@@ -132,9 +129,9 @@ def decision_lines(
     steps = decisions.column("step")
     with_victims = np.isin(steps, steps[decisions.column("action") == ACTIONS.index("preempt")])
     order = np.concatenate([np.flatnonzero(with_victims), np.flatnonzero(~with_victims)])[:top]
-    rows = [_LINE]
+    rows, units = [_LINE], plan.snapshot.units
     for decision in decisions.take(order):
-        do, what, operation, node, why, served, amounts, _ = _decision_cells(decision)
+        do, what, operation, node, why, served, amounts, _ = _decision_cells(decision, units)
         rows.append((do, _of(what, operation), node, why, served, amounts))
     cells = [row if reasons else (*row[:3], *row[4:]) for row in rows]
     lines = _aligned(cells, frozenset(), glyphs, room)
@@ -255,16 +252,16 @@ def plan_text(plan: Plan) -> str:
 
 def plan_html(plan: Plan) -> str:
     """Plan as HTML: a foldable row a step, statuses, refusals, diagnostics."""
-    steps = plan.steps()
+    steps, units = plan.steps(), plan.snapshot.units
     serving = [step for step in steps if step.victims] + [step for step in steps if not step.victims]
     parts = [
         markup.header("Plan", plan_title(plan)),
         f"<div>{markup.safe(plan_sentence(plan))}</div>",
-        *(_step_html(step, opened=len(serving) <= 3) for step in serving[:_LISTED]),
+        *(_step_html(step, units, opened=len(serving) <= 3) for step in serving[:_LISTED]),
     ]
     rest = [decision for step in serving[_LISTED:] for decision in step.decisions]
     if rest:
-        rows = [_decision_cells(decision) for decision in rest[:_HTML_ROWS]]
+        rows = [_decision_cells(decision, units) for decision in rest[:_HTML_ROWS]]
         more = f", the first {len(rows):,}" if len(rows) < len(rest) else ""
         parts.append(markup.fold(f"{len(rest):,} more decisions{more}", markup.table(_DECISION, rows)))
     parts.append(_statuses_body(plan.statuses))
@@ -284,16 +281,16 @@ def plan_html(plan: Plan) -> str:
     return markup.wrap(plan_text(plan), *parts)
 
 
-def _step_html(step: Any, *, opened: bool) -> str:
+def _step_html(step: Any, units: Mapping[str, str | None], *, opened: bool) -> str:
     beneficiary = step.beneficiary
     served = "repair"
     if beneficiary is not None:
         served = f"{markup.safe(beneficiary.request)} of {markup.safe(beneficiary.operation)}"
     quiet = f"{markup.safe(step.stage)}, {counted(len(step.victims), 'victim')}"
-    freed = _amounts(step.freed)
+    freed = in_short(step.freed, units)
     if freed:
         quiet += f", frees {markup.safe(freed)}"
-    rows = [_decision_cells(decision) for decision in step.decisions]
+    rows = [_decision_cells(decision, units) for decision in step.decisions]
     summary = f'<b>{markup.safe(step.node)}</b> {served} <span class="eh-quiet">{quiet}</span>'
     return markup.fold(summary, markup.table(_DECISION, rows[:_HTML_ROWS]), opened=opened)
 
@@ -311,7 +308,7 @@ def explanation_html(explanation: Explanation) -> str:
                 f"{row['times']:,}",
                 "" if row["node"] is None else row["node"],
                 "" if row["request"] is None else row["request"],
-                _amounts(row["missing"]),
+                in_short(row["missing"], {}),
             ]
             for row in explanation.looked_at[:_HTML_ROWS]
         ]

@@ -22,7 +22,7 @@ from evenhand.display.terminal import (
     total_lines,
     tree_lines,
 )
-from evenhand.display.text import COLUMNS_MEAN, amount, percent, ratio
+from evenhand.display.text import COLUMNS_MEAN, amount, in_unit, percent, ratio
 
 if TYPE_CHECKING:
     from evenhand.display.tree import Row
@@ -132,14 +132,14 @@ def _shares_text(shares: Shares, view: Overview) -> str:
 def shares_html(shares: Shares) -> str:
     """Shares as HTML: totals, the foldable tree, the operations that lack most, diagnostics."""
     view = overview(shares)
-    shown = totals(shares)
+    shown, total = totals(shares), shares.snapshot.total
     parts = [
         markup.header("Shares", f"of {counts(shares.snapshot)}"),
         markup.table(
             ["resource", "total", *shown],
             [
-                [r, amount(shares.snapshot.total[r]), *(f"{100 * v[i]:.1f}%" for v in shown.values())]
-                for i, r in enumerate(view.resources)
+                [in_unit(r, unit), amount(total[r]), *(f"{100 * v[i]:.1f}%" for v in shown.values())]
+                for i, (r, unit) in enumerate(shares.snapshot.units.items())
             ],
             numbers=range(1, 5),
         ),

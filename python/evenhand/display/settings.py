@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.display import markup
 from evenhand.display.text import clean
+from evenhand.units.text import number
 
 if TYPE_CHECKING:
     from evenhand.systems.base import Policy
@@ -35,4 +36,4 @@ def policy_html(policy: Policy) -> str:
 
 
 def _shown(value: Any, unit: str) -> str:
-    return clean(f"{value:g}{unit}" if isinstance(value, float) else value)
+    return clean(f"{number(value)}{unit}" if isinstance(value, float) else value)

@@ -8,8 +8,9 @@ import numpy as np
 
 from evenhand.display import markup
 from evenhand.display.terminal import cell, counted, left_out
-from evenhand.display.text import amount, clean, fit, width
+from evenhand.display.text import amount, clean, fit, in_short, in_unit, width
 from evenhand.display.tree import Row, Tree
+from evenhand.units.text import instant, number
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
@@ -46,9 +47,9 @@ class _Pools:
         parents = [-1, *(row[name] for name in above)]
         self.tree = Tree(names, parents, len(names))
         self.mode = ["fair", *("fifo" if mode == "fifo" else "fair" for mode in pools.get("mode"))]
-        self.weight = ["", *(f"{weight:g}" for weight in pools.get("weight", 1.0))]
-        self.guarantee = ["", *_amounts(pools, "strong_guarantee", snapshot.resources)]
-        self.limits = ["", *_amounts(pools, "limits", snapshot.resources)]
+        self.weight = ["", *(number(weight) for weight in pools.get("weight", 1.0))]
+        self.guarantee = ["", *_amounts(pools, "strong_guarantee", snapshot)]
+        self.limits = ["", *_amounts(pools, "limits", snapshot)]
 
     def rows(self, most: int) -> list[Row]:
         """Return the pools with the most operations below them."""
@@ -67,19 +68,20 @@ class _Pools:
 _HEADS = ("pool", "mode", "weight", "operations", "strong guarantee", "limits")
 
 
-def _amounts(table: Table, field: str, resources: tuple[str, ...]) -> list[str]:
+def _amounts(table: Table, field: str, snapshot: Snapshot) -> list[str]:
     """Return a cell a row: ``6,131 cpu, 204 gpu``."""
-    cells: list[list[str]] = [[] for _ in range(len(table))]
-    for resource in resources:
+    cells: list[dict[str, float]] = [{} for _ in range(len(table))]
+    for resource in snapshot.resources:
         if f"{field}.{resource}" in table:
             for cell, value in zip(cells, table[f"{field}.{resource}"], strict=True):
                 if value is not None and np.isfinite(value):
-                    cell.append(f"{amount(value)} {clean(resource)}")
-    return [", ".join(cell) for cell in cells]
+                    cell[resource] = value
+    return [in_short(cell, snapshot.units) for cell in cells]
 
 
 def _resources(snapshot: Snapshot) -> list[tuple[str, str, str]]:
-    return [(r, amount(snapshot.total[r]), f"{snapshot.quantum[r]:g}") for r in snapshot.resources]
+    total, quantum = snapshot.total, snapshot.quantum
+    return [(in_unit(r, unit), amount(total[r]), number(quantum[r])) for r, unit in snapshot.units.items()]
 
 
 def snapshot_text(snapshot: Snapshot) -> str:
@@ -93,8 +95,8 @@ def _text(snapshot: Snapshot, pools: _Pools) -> str:
         cells.append(pools.cells(row))
         cells[-1][0] = "  " * row.depth + cells[-1][0]
     widths = [min(30, max(width(line[i]) for line in cells)) for i in range(len(_HEADS))]
-    totals = ", ".join(f"{total} {clean(name)}" for name, total, _ in _resources(snapshot))
-    lines = [f"Snapshot at {snapshot.now:.10g} s: {counts(snapshot)}", f"total: {totals}"]
+    totals = in_short(snapshot.total, snapshot.units)
+    lines = [f"Snapshot at {instant(snapshot.now, snapshot.now)}: {counts(snapshot)}", f"total: {totals}"]
     for line in cells:
         parts = (fit(text, widths[i], right=i in (2, 3), name=True) for i, text in enumerate(line))
         lines.append("  ".join(parts).rstrip())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,10 +16,12 @@ from evenhand.display.text import (
     clean,
     duration,
     fit,
+    in_unit,
     percent,
     ratio,
     width,
 )
+from evenhand.units.text import rounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -227,7 +229,7 @@ def diagnostic_lines(diagnostics: Sequence[Diagnostic], top: int) -> list[Line]:
 def total_lines(view: Overview, totals: Sequence[float], shares: Mapping[str, np.ndarray]) -> list[Line]:
     """Return a line a resource: the cluster's total, and shares of all of it by name."""
     columns = [
-        ["resource", *map(clean, view.resources)],
+        ["resource", *(in_unit(*of) for of in view.snapshot.units.items())],
         ["total", *map(amount, totals)],
         *([head, *(f"{100 * share:.1f}%" for share in values)] for head, values in shares.items()),
     ]
@@ -266,14 +268,13 @@ def table_text(table: Table, *, max_rows: int = 20, max_width: int = 110) -> str
 
 def _cells(column: np.ndarray | list[object], shown: int) -> tuple[list[str], bool]:
     values = column[:shown]
-    plain = values.tolist() if isinstance(values, np.ndarray) else values
+    plain: list[Any] = values.tolist() if isinstance(values, np.ndarray) else values
     known = [v for v in plain if v is not None]
     numeric = bool(known) and all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in known)
     if numeric and any(isinstance(v, float) for v in known):
         size = np.abs(np.array(known, dtype=float))
         moderate = bool(((size == 0) | ~np.isfinite(size) | ((size >= 1e-4) & (size < 1e6))).all())
-        form = "{:.4f}" if moderate else "{:.6g}"
-        return ["" if v is None else form.format(v) for v in plain], True
+        return ["" if v is None else f"{v:.4f}" if moderate else rounded(v, 6) for v in plain], True
     return [cell(v) for v in plain], numeric
 
 
@@ -281,4 +282,4 @@ def cell(value: object) -> str:
     """Return a value of a table as clean text; nothing for a gap."""
     if isinstance(value, (list, tuple)):
         return ", ".join(map(cell, value))
-    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else clean(value)
+    return "" if value is None else rounded(value, 6) if isinstance(value, float) else clean(value)

@@ -11,6 +11,12 @@ import unicodedata
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from evenhand.units.text import counted_in, rounded
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = [
     "ASCII",
@@ -21,6 +27,8 @@ __all__ = [
     "clean",
     "duration",
     "fit",
+    "in_short",
+    "in_unit",
     "percent",
     "ratio",
     "width",
@@ -145,7 +153,7 @@ def duration(seconds: float, glyphs: Glyphs = UNICODE) -> str:
 
 
 def amount(value: float) -> str:
-    """Return an amount in at most six characters, with SI prefixes from a million up.
+    """Return an amount in about six characters, with SI prefixes from a million up.
 
     Examples
     --------
@@ -154,10 +162,33 @@ def amount(value: float) -> str:
     """
     if not math.isfinite(value):
         return str(value)
-    for prefix, unit in (("E", 1e18), ("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6)):
-        if abs(value) >= unit:
-            return f"{value / unit:.3g} {prefix}"
-    return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.4g}"
+    if abs(value) >= 1e6:
+        power = next((p for p in range(2, 6) if abs(value) < 999.5 * 1000**p), 6)
+        return f"{rounded(value / 1000**power, 3)} {'MGTPE'[power - 2]}"
+    return rounded(round(value) if abs(value) >= 1000 else value, 4)
+
+
+def in_unit(resource: str, unit: str | None) -> str:
+    """Return the head of a row or column of a resource's amounts: ``memory, GiB``."""
+    return clean(resource if unit is None else f"{resource}, {unit}")
+
+
+def in_short(values: Mapping[str, float], units: Mapping[str, str | None]) -> str:
+    """Return amounts by resource in short, as in tables: ``4 cpu, 3.5 GiB of memory``.
+
+    Parameters
+    ----------
+    values : mapping
+        Resource to amount.
+    units : mapping
+        Resource to unit; what has none is shortened by SI prefixes.
+    """
+    texts = []
+    for resource, value in values.items():
+        unit = units.get(resource)
+        text = amount(value) if unit is None else rounded(value, 4)
+        texts.append(f"{text} {counted_in(resource, unit, text)}")
+    return ", ".join(texts)
 
 
 def bar(

@@ -9,8 +9,9 @@ import numpy as np
 
 from evenhand.arguments import looked_up
 from evenhand.explain.explanation import Explanation
-from evenhand.explain.facts import listed, name_of, one_amount
+from evenhand.explain.facts import listed, name_of
 from evenhand.table import Table
+from evenhand.units.text import amount, number, percent
 
 if TYPE_CHECKING:
     from evenhand.shares import Shares
@@ -167,6 +168,7 @@ class _Bounds:
             "limit": float(self.limits[row, resource]),
             "guarantee": float(self.guarantee[row, resource]),
             "total": of[word],
+            "unit": self.shares.snapshot.units[word],
             **more,
         }
         kind = "pool" if row < self.pools else "operation"
@@ -228,21 +230,19 @@ class _Bounds:
         ]
 
 
-def _percent(share: float, digits: int = 3) -> str:
-    """Return a share in percent, with so many digits that count."""
-    return f"{100 * share:.{digits}g} %"
-
-
 def _has(step: Step) -> str:
     fair, wants = step.numbers["fair_share"], step.numbers["demand"]
-    total = step.numbers["total"]
-    digits = next((d for d in (3, 5) if _percent(fair, d) != _percent(wants, d)), 9)
+    beside = [] if step.cause == "demand" else [fair, wants]
+
+    def of_all(share: float) -> str:
+        # Products of shares have more digits than what they stand for.
+        held, others = (float(f"{s * step.numbers['total']:.12g}") for s in (share, fair + wants - share))
+        of = amount(held, step.resource, step.numbers["unit"], beside=[others] if beside else [])
+        return f"{percent(share, beside)} ({of})"
+
     if step.cause == "demand":
-        has = f"{_percent(fair)} ({one_amount(fair * total)})"
-        return f"{name_of(step.element)} has all that it wants: {has} of {name_of(step.resource)}"
-    has = f"{_percent(fair, digits)} ({one_amount(fair * total)})"
-    wanted = f"{_percent(wants, digits)} ({one_amount(wants * total)})"
-    return f"{name_of(step.element)} has {has} of the {wanted} of {name_of(step.resource)} that it wants"
+        return f"{name_of(step.element)} has all that it wants: {of_all(fair)}"
+    return f"{name_of(step.element)} has {of_all(fair)} of the {of_all(wants)} that it wants"
 
 
 def _sentence(step: Step, above: Step | None) -> str:
@@ -255,7 +255,7 @@ def _sentence(step: Step, above: Step | None) -> str:
         case "limit" if n["limit"] >= 1:
             return f"{_has(step)}: there is no more {resource} in the cluster."
         case "limit":
-            return f"{_has(step)}, because it is limited to {_percent(n['limit'])}."
+            return f"{_has(step)}, because it is limited to {percent(n['limit'])}."
         case "child_limit":
             return f"{_has(step)}, because {_limits(step)}."
         case "gang":
@@ -263,13 +263,14 @@ def _sentence(step: Step, above: Step | None) -> str:
         case "order":
             return f"{_has(step)}: {pool} serves operations in order, and those before it come first."
         case "guarantee":
-            own = f"its guarantee is {_percent(n['guarantee'])}" if n["guarantee"] else "it has no guarantee"
+            own = f"its guarantee is {percent(n['guarantee'])}" if n["guarantee"] else "it has no guarantee"
             return f"{_has(step)}: {own}, and {pool} had nothing to pass on beyond guarantees."
         case "pool":
             return f"{_has(step)}: all that {pool} could pass on, and no other child of it takes more."
     ours = sum(n["weights"]) + n["weight"]
-    by = f"{_percent(n['level'] * n['weight'])} by its weight, {n['weight']:g} of {ours:g}"
-    own = f"{_percent(n['guarantee'])} by guarantee and " if n["guarantee"] else ""
+    mine, together = number(n["weight"], [ours]), number(ours, [n["weight"]])
+    by = f"{percent(n['level'] * n['weight'])} by its weight, {mine} of {together}"
+    own = f"{percent(n['guarantee'])} by guarantee and " if n["guarantee"] else ""
     return f"{_has(step)}: {own}{by} with {listed(n['siblings'])}, which want more of {pool} too."
 
 
@@ -280,6 +281,6 @@ def _limits(step: Step) -> str:
     for one in limited[:_NAMED]:
         what = "its child " if one["child"] else ""
         of = "" if one["resource"] == step.resource else f" of {name_of(one['resource'])}"
-        parts.append(f"{what}{name_of(one['element'])} is limited to {_percent(one['limit'])}{of}")
+        parts.append(f"{what}{name_of(one['element'])} is limited to {percent(one['limit'])}{of}")
     more = f" and {len(limited) - _NAMED} more below it are limited" if len(limited) > _NAMED else ""
     return ", ".join(parts) + more

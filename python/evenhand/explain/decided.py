@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.explain.explanation import Explanation
-from evenhand.explain.facts import Facts, amounts, listed, name_of, seconds, sentence
+from evenhand.explain.facts import Facts, listed, name_of, seconds, sentence
 from evenhand.reasons import ACTIONS, GROUPS, reason
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
     beneficiary = decision.beneficiary
     needed = facts.object(column("needed")[row])
     lacks = facts.object(np.maximum(column("needed")[row] - column("free_before")[row], 0))
-    lacking = f"{amounts(lacks)} more is needed there" if lacks else "all of it was needed"
+    lacking = f"{facts.amounts(lacks)} more is needed there" if lacks else "all of it was needed"
     if not needed:
         what = "of this node " if decision.node is not None else ""
         lacking = f"it leaves with the rest of its operation, though nothing {what}is used,"
@@ -54,7 +54,7 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
     }
     if decision.reason == "resource_overcommit":
         over = facts.object(np.maximum(-column("free_before")[row], 0))
-        fields["lacking"] = f"{amounts(over)} too much"
+        fields["lacking"] = f"{facts.amounts(over)} too much"
     violated = int(column("violated")[row])
     if violated >= 0:
         fields["violated"] = facts.element(violated)
@@ -65,7 +65,9 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
         sentences += _beneficiary(facts, int(column("beneficiary_operation")[row]))
         if needed:
             free = facts.object(column("free_before")[row], zeros=True)
-            sentences.append(f"The request needs {amounts(needed)}; {amounts(free)} was free before.")
+            sentences.append(
+                f"The request needs {facts.amounts(needed)}; {facts.amounts(free)} was free before."
+            )
     sentences += _fewest(facts, row, decision) + _victim(facts, row, decision, operation)
     return Explanation(
         decision.allocation if decision.allocation is not None else "",
@@ -136,9 +138,9 @@ def _victim(facts: Facts, row: int, decision: Decision, operation: int) -> list[
             text = f"It is allocation {place} of {len(same)}, of {owners}, that leave in this step; they free"
         else:
             text = f"It is victim {place} of {len(same)} of this step, which free"
-        sentences.append(f"{text} {amounts(together)} together.")
-    kept = f" and keeps {amounts(decision.kept)}" if decision.kept else ""
-    leaves = f"It gives back {amounts(decision.freed)}{kept}"
+        sentences.append(f"{text} {facts.amounts(together)} together.")
+    kept = f" and keeps {facts.amounts(decision.kept)}" if decision.kept else ""
+    leaves = f"It gives back {facts.amounts(decision.freed)}{kept}"
     if decision.until is not None and decision.grace is not None:
         leaves += f", within {seconds(decision.grace)}, until {facts.instant(decision.until)}"
     again = "; its work starts again" if decision.mode == "requeue" else ""
@@ -154,8 +156,8 @@ def explain_resumed(facts: Facts, row: int) -> Explanation:
         allocation=f"allocation {name_of(decision.allocation)}",
         operation=name_of(decision.operation),
         node=facts.of_node(decision.node, "no node"),
-        needed=amounts(facts.object(needed)),
-        free=amounts(facts.object(free, zeros=True)),
+        needed=facts.amounts(facts.object(needed)),
+        free=facts.amounts(facts.object(free, zeros=True)),
     )
     sentences = [sentence(text), *_beneficiary(facts, int(decisions.column("operation")[row]))]
     name = decision.allocation if decision.allocation is not None else ""
@@ -175,8 +177,8 @@ def explain_start(facts: Facts, rows: list[int]) -> Explanation:
             "operation": name_of(decision.operation),
             "node": facts.of_node(decision.node, "no node"),
             "victims": f"{listed(victims)} {'has' if len(victims) == 1 else 'have'}",
-            "needed": amounts(facts.object(decisions.column("needed")[row])),
-            "free": amounts(facts.object(decisions.column("free_before")[row], zeros=True)),
+            "needed": facts.amounts(facts.object(decisions.column("needed")[row])),
+            "free": facts.amounts(facts.object(decisions.column("free_before")[row], zeros=True)),
         }
         sentences.append(sentence(reason(decision.reason, "start").sentence.format(**fields)))
     if len(rows) > 3:

@@ -30,7 +30,6 @@ __all__ = [
     "name_of",
     "number",
     "one_amount",
-    "pairs",
     "percent",
     "seconds",
     "sentence",
@@ -55,17 +54,6 @@ def one_amount(value: float) -> str:
 def sentence(text: str) -> str:
     """Begin a text with a capital, and end it with a full stop."""
     return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(".") else ".")
-
-
-def pairs(values: Mapping[str, Any]) -> str:
-    """Return what was compared: ``priority 7, preemptible_priority 5``."""
-
-    def shown(value: Any) -> str:
-        return number(value) if isinstance(value, int | float) else name_of(value)
-
-    return ", ".join(
-        f"{name_of(name.replace('_of_', ' of '))} {shown(value)}" for name, value in values.items()
-    )
 
 
 def listed(names: Iterable[object]) -> str:
@@ -147,11 +135,19 @@ class Facts:
 
     def amounts(self, values: Mapping[str, float], *, beside: Mapping[str, float] | None = None) -> str:
         """Return amounts by resource: ``1.5 cpu``; see `evenhand.units.text.amounts`."""
-        return amounts(values, beside=beside)
+        return amounts(values, self.snapshot.units, beside=beside)
 
     def amounts_of(self, values: Mapping[str, float], most: Mapping[str, float]) -> str:
         """Return amounts and what each is held against: ``0 of 8 cpu``."""
-        return written.amounts_of(values, most)
+        return written.amounts_of(values, most, self.snapshot.units)
+
+    def pairs(self, values: Mapping[str, Any]) -> str:
+        """Return what was compared: ``priority 7, preemptible_priority 5``."""
+        now, units = self.snapshot.now, self.snapshot.units
+        return ", ".join(
+            f"{name_of(name.replace('_of_', ' of '))} {written.named(name, value, now, units)}"
+            for name, value in values.items()
+        )
 
     def instant(self, value: float) -> str:
         """Return an instant: ``2026-01-01 00:00:30 UTC``, or ``3,600 s`` where times are not Unix times."""
@@ -267,11 +263,13 @@ class Facts:
         threshold = self.plan.statuses.at(self.pools + operation).usage_threshold
         if not threshold:
             return ""
-        setting = f"non_preemptible_resource_usage_threshold ({amounts(threshold)})"
+        setting = f"non_preemptible_resource_usage_threshold ({self.amounts(threshold)})"
         if self.setting("usage_threshold_scope") == "prefix":
             return f" Its oldest work is safe while it uses less than {setting}, too."
         held = self.object(self.snapshot._core.column("operations", "usage")[operation], zeros=True)
         used = {resource: held[resource] for resource in threshold}
         if all(used[resource] < most for resource, most in threshold.items()):
-            return f" All of it is safe, as it uses {amounts(used)}: less than {setting}."
-        return f" It uses {amounts(used)}, which is not less than {setting} in each: that protects nothing."
+            return f" All of it is safe, as it uses {self.amounts(used)}: less than {setting}."
+        return (
+            f" It uses {self.amounts(used)}, which is not less than {setting} in each: that protects nothing."
+        )

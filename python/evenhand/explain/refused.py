@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.explain.decided import rows_of
 from evenhand.explain.explanation import Explanation
-from evenhand.explain.facts import Facts, amounts, name_of, pairs, sentence
+from evenhand.explain.facts import Facts, name_of, sentence
 from evenhand.fields import TABLES
 from evenhand.reasons import GROUPS, OUTCOMES, STAGES, reason
 
@@ -46,7 +46,7 @@ def explain_spared(facts: Facts, row: int) -> Explanation:
     looked_at, found = _outcomes(facts, "allocation", row, operation)
     if state == "preempted":
         numbers["needed"] = needed = _back(facts, row)
-        sentences.append(f"To resume it needs {amounts(needed)} more than it keeps.")
+        sentences.append(f"To resume it needs {facts.amounts(needed)} more than it keeps.")
     elif state == "running" and code < len(GROUPS):
         element = facts.pools + operation
         share = facts.against(element, facts.usage(element))
@@ -96,7 +96,7 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
     started = len(rows_of(facts, "request", row, "start"))
     part = f"starts {started:,} of {count:,} times only" if started else "did not start"
     sentences = [
-        f"Request {name_of(name)} of operation {owner} ({amounts(needed)}{many}) {part}.",
+        f"Request {name_of(name)} of operation {owner} ({facts.amounts(needed)}{many}) {part}.",
         sentence(facts.standing(facts.pools + operation)),
     ]
     claim = facts.claim(operation)
@@ -105,7 +105,7 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
     verdict = refused.rule if refused else looked_at[0]["outcome"] if looked_at else ""
     compared = facts.compared(refused.rule, operation, row) if refused else {}
     if refused and not found:
-        numbered = f" ({pairs(compared)})." if compared else "."
+        numbered = f" ({facts.pairs(compared)})." if compared else "."
         sentences.append(refused.message.removesuffix(".") + numbered)
     elif not verdict:
         verdict = "not_considered"
@@ -171,11 +171,11 @@ def _outcome(
         node=facts.of_node(event["node"], nowhere),
         request="the request" if request is None else f"request {name_of(request)}",
         operation=name_of(facts.name("operations", operation)),
-        missing=amounts(event["missing"]),
+        missing=facts.amounts(event["missing"]),
         stage=where,
     )
     if event.get("compared"):
-        text += f" ({pairs(event['compared'])})"
+        text += f" ({facts.pairs(event['compared'])})"
     if where and "{stage}" not in template:
         text = f"{where}: {text}"
     if times > 1:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.explain.explanation import Explanation
-from evenhand.explain.facts import Facts, amounts, listed, name_of, number, seconds, sentence
+from evenhand.explain.facts import Facts, listed, name_of, number, seconds, sentence
 
 if TYPE_CHECKING:
     from evenhand.plans.statuses import Status
@@ -101,7 +101,7 @@ def explain_node(facts: Facts, row: int) -> Explanation:
     mine = decisions.take(decisions.column("node") == row)
     free = ""
     if len(mine):
-        free = f" Free before: {amounts(facts.object(mine.column('free_before')[0], zeros=True))}."
+        free = f" Free before: {facts.amounts(facts.object(mine.column('free_before')[0], zeros=True))}."
     done = f"preempts {len(mine.victims):,} and starts {len(mine.starts):,}"
     sentences = [f"On node {name_of(name)} this plan {done}.{free}"]
     if len(mine.victims):

@@ -14,6 +14,7 @@ from evenhand.plans.causes import Causes, Found
 from evenhand.plans.instead import instead
 from evenhand.plans.steps import rows_by_step
 from evenhand.reasons import reason
+from evenhand.units.text import named
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -176,11 +177,11 @@ def check(
                 causes.carry_out(rows)
         else:
             found = found or causes.numbers(rows) or instead(again, plan, rows, step)
-        findings += _findings(found, rows, step)
+        findings += _findings(found, rows, step, fresh)
     return Check(plan, tuple(sorted(findings, key=lambda finding: finding.decision)), left_out)
 
 
-def _findings(found: list[Found], rows: list[int], step: int) -> list[Finding]:
+def _findings(found: list[Found], rows: list[int], step: int, fresh: Snapshot) -> list[Finding]:
     """Return what was found in words; a step does not hold as a whole."""
     stale = {f.row for f in found}
     broken = [Found(row, "step_broken", {}) for row in rows if found and row not in stale]
@@ -189,16 +190,24 @@ def _findings(found: list[Found], rows: list[int], step: int) -> list[Finding]:
             f.row,
             step,
             f.code,
-            reason(f.code, "check").sentence.format(**{k: _text(v) for k, v in f.numbers.items()}),
+            reason(f.code, "check").sentence.format(**_texts(f.numbers, fresh)),
             f.numbers,
         )
         for f in (*found, *broken)
     ]
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{resource} {amount:g}" for resource, amount in value.items()) or "nothing"
-    if isinstance(value, list):
-        return ", ".join(map(str, value)) or "none"
-    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
+def _texts(numbers: Mapping[str, Any], fresh: Snapshot) -> dict[str, str]:
+    """Return what was compared as it stands in a sentence: what is now beside what was."""
+    field, other = numbers.get("field"), {"was": "now", "now": "was"}
+    return {
+        # The times among a row's fields are named by the field.
+        key: named(
+            field if field and key in other else f"{key} value",
+            value,
+            fresh.now,
+            fresh.units,
+            numbers.get(other.get(key, "")),
+        )
+        for key, value in numbers.items()
+    }

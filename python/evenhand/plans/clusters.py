@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenhand.fields import TABLES
+from evenhand.units.text import named
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
@@ -111,8 +112,10 @@ def summary_of(rows: Iterable[RowDiff]) -> str:
     return f"The clusters differ: {'; '.join(said)}." if said else ""
 
 
-def text_of(value: Any) -> str:
-    """Return a value of a row in short: an object as ``cpu 8, memory 4``."""
+def text_of(value: Any, name: str = "") -> str:
+    """Return a value of a row in short, by the name of its field: an object as ``cpu 8, memory 4``."""
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {text_of(item)}" for key, item in value.items())
+        return ", ".join(f"{key} {text_of(item, str(key))}" for key, item in value.items())
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return named(name.rpartition(".")[2], value)
     return "" if value is None else str(value)

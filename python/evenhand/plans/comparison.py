@@ -12,6 +12,7 @@ from evenhand.frozen import Frozen, FrozenDict
 from evenhand.plans.columns import amounts_of, picked, seconds_of
 from evenhand.reasons import ACTIONS, MODES, REASONS
 from evenhand.table import Table, Tabular
+from evenhand.units.text import duration
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -278,5 +279,5 @@ def _in_short(action: Any, served: Any, mode: Any, grace: Any) -> str | None:
         return None
     if action != "preempt":
         return str(action)
-    after = "" if not grace else f" in {grace:g} s"
+    after = "" if not grace else f" in {duration(grace)}"
     return f"{'' if served is None else served} ({mode}{after})".strip()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from evenhand.plans.clusters import RowDiff, rows_between, summary_of, text_of
 from evenhand.plans.columns import Name
 from evenhand.table import Table, Tabular
+from evenhand.units.text import amounts, duration, instant
 
 if TYPE_CHECKING:
     from evenhand.plans.decisions import Decision
@@ -45,6 +47,8 @@ class PlanDiff(Tabular):
     clusters : tuple of RowDiff
         How the other plan's cluster differs: rows more, rows less, fields with other values. The instants
         may differ without being named here.
+    units : mapping
+        Resource to unit, for the table's words.
     """
 
     spared: tuple[Decision, ...]
@@ -56,12 +60,13 @@ class PlanDiff(Tabular):
     same: int
     preempts_operations: bool = False
     clusters: tuple[RowDiff, ...] = ()
+    units: Mapping[str, str | None] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return any(
             getattr(self, field.name)
             for field in fields(self)
-            if field.name not in ("same", "preempts_operations")
+            if field.name not in ("same", "preempts_operations", "units")
         )
 
     @property
@@ -115,15 +120,33 @@ class PlanDiff(Tabular):
             ("gained", self.gained),
         ):
             for d in decisions:
-                before, after = (_said(d), "") if what in ("spared", "lost") else ("", _said(d))
+                said = self._said(d)
+                before, after = (said, "") if what in ("spared", "lost") else ("", said)
                 rows.append((what, _subject(d), d.operation, before, after))
         for what, pairs in (("changed", self.changed), ("moved", self.moved)):
-            rows += [(what, _subject(a), a.operation, _said(a), _said(b)) for a, b in pairs]
+            rows += [(what, _subject(a), a.operation, self._said(a), self._said(b)) for a, b in pairs]
         rows.sort(key=lambda row: _ORDER.index(row[0]))
         for of in self.clusters:
-            rows.append((f"{of.what} {of.table}", of.name, None, text_of(of.before), text_of(of.after)))
+            before, after = (text_of(value, str(of.name)) for value in (of.before, of.after))
+            rows.append((f"{of.what} {of.table}", of.name, None, before, after))
         heads = ("difference", "name", "operation", "before", "after")
         return Table({h: [row[i] for row in rows] for i, h in enumerate(heads)}, title="differences")
+
+    def _said(self, d: Decision) -> str:
+        """Return a decision in short."""
+        if d.action == "start":
+            return f"{d.node} ({d.reason}, {d.stage})"
+        if d.action == "preempt":
+            beneficiary = f" for {d.beneficiary.request or d.beneficiary.operation}" if d.beneficiary else ""
+            grace = "" if d.grace is None else f", grace {duration(d.grace)}"
+            return f"{d.reason} on {d.node}{beneficiary}, {d.mode}{grace}"
+        times = "".join(
+            f" {word} {instant(time, time)}"
+            for word, time in (("at", d.at), ("until", d.until))
+            if time is not None
+        )
+        needed = f": {amounts(d.numbers['needed'], self.units)}" if d.numbers.get("needed") else ""
+        return f"{d.action} on {d.node}{times}{needed} ({d.reason})"
 
     def __repr__(self) -> str:
         counts = [f"{len(getattr(self, name))} {name}" for name in _ORDER if getattr(self, name)]
@@ -167,6 +190,7 @@ def diff(before: Plan, after: Plan) -> PlanDiff:
         same=len(both) - len(changed) + len(pairs) - len(other),
         preempts_operations=before._system.preempts_operations and after._system.preempts_operations,
         clusters=tuple(rows_between(before.snapshot, after.snapshot)),
+        units=after.snapshot.units,
     )
 
 
@@ -216,18 +240,3 @@ def _listed(names: list[Name | None]) -> str:
 
     more = len(names) - _NAMED
     return ", ".join(map(clean, names[:_NAMED])) + (f" and {more} more" if more > 0 else "")
-
-
-def _said(d: Decision) -> str:
-    """Return a decision in short."""
-    if d.action == "start":
-        return f"{d.node} ({d.reason}, {d.stage})"
-    if d.action == "preempt":
-        beneficiary = f" for {d.beneficiary.request or d.beneficiary.operation}" if d.beneficiary else ""
-        grace = "" if d.grace is None else f", grace {d.grace:g} s"
-        return f"{d.reason} on {d.node}{beneficiary}, {d.mode}{grace}"
-    times = "".join(
-        f" {word} {time:.15g}" for word, time in (("at", d.at), ("until", d.until)) if time is not None
-    )
-    needed = ", ".join(f"{r} {value:.15g}" for r, value in d.numbers.get("needed", {}).items())
-    return f"{d.action} on {d.node}{times}{needed and ': '}{needed} ({d.reason})"

@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand.building.problems import KEPT, shorten
 from evenhand.errors import InputError, Problem
+from evenhand.units.text import amounts_of
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
@@ -70,14 +71,16 @@ def _overcut(snapshots: Mapping[str, Snapshot], place_of: Mapping[str, _Place]) 
         for place in places:
             for resource, amount in _capacity(snapshots, place).items():
                 together[resource] = together.get(resource, Fraction()) + amount
-        over = [
-            f"{resource} {float(amount):.15g} of {float(has[resource]):.15g}"
+        over = {
+            resource: float(amount)
             for resource, amount in together.items()
             if resource in has and amount > has[resource]
-        ]
+        }
         if over:
             of = ", ".join(dict.fromkeys(str(name) for name, _ in places))
-            said = f"is exceeded by its logical nodes in {of}: together they have {', '.join(over)}"
+            most, units = {r: float(has[r]) for r in over}, snapshots[where[0]].units
+            have = amounts_of(over, most, units)
+            said = f"is exceeded by its logical nodes in {of}: together they have {have}"
             node = snapshots[where[0]].names("nodes")[where[1]]
             yield _problem(*where, node, "capacity", "physical", said)
 

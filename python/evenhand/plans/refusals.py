@@ -164,7 +164,7 @@ class Refusals(Frozen, Tabular, Sequence[Refusal]):
         requests = snapshot.names("requests")
         names = picked(requests, c["request"])
         commands = c["command"].tolist() if "command" in c else [-1] * len(names)
-        missing = objects(snapshot, c["best_missing"])
+        missing, units = objects(snapshot, c["best_missing"]), snapshot.units
         result = []
         for name, rule, nodes, lacks, command in zip(
             names, c["rule"].tolist(), c["nodes"].tolist(), missing, commands, strict=True
@@ -172,12 +172,12 @@ class Refusals(Frozen, Tabular, Sequence[Refusal]):
             code = OUTCOMES[rule]
             numbers: dict[str, Any] = {"nodes": nodes} | ({"missing": lacks} if lacks else {})
             of = None if command < 0 else command
-            result.append(Refusal(name, code, _message(code, nodes, lacks), numbers, of))
+            result.append(Refusal(name, code, _message(code, nodes, lacks, units), numbers, of))
         return result
 
 
-def _message(code: str, nodes: int, missing: Mapping[str, float]) -> str:
+def _message(code: str, nodes: int, missing: Mapping[str, float], units: Mapping[str, str | None]) -> str:
     message = reason(code, "request").doc
     if missing:
-        message += f" Nodes tried: {nodes:,}; on the best of them {amounts(missing)} was missing."
+        message += f" Nodes tried: {nodes:,}; on the best of them {amounts(missing, units)} was missing."
     return printable(message)

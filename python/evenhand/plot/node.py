@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.display.text import amount, clean, fit
+from evenhand.display.text import clean, fit, in_short
 from evenhand.errors import require
 from evenhand.fields import TABLES
 from evenhand.plot._axes import BLUE, GREY, LEAVES, STARTS, new_axes, tidy
@@ -77,8 +77,9 @@ def node(plan: Plan, name: str | int, *, ax: Axes | None = None) -> Axes:
             end = _bar(ax, y, [(k, label, held[r] / capacity[r]) for k, label, held in parts if k in kinds])
             reach = max(reach, end)
             places.append(y)
-            total = amount(float(capacity[r]) * snapshot.quantum[snapshot.resources[r]])
-            labels.append(f"{clean(snapshot.resources[r])} of {total}, {when}")
+            resource = snapshot.resources[r]
+            total = float(capacity[r]) * snapshot.quantum[resource]
+            labels.append(f"{in_short({resource: total}, snapshot.units)}, {when}")
     ax.axvline(100, color=ax.spines["left"].get_edgecolor(), linewidth=1.5)
     ax.set_yticks(places, labels, fontsize="small", parse_math=False)
     ax.set_ylim(max(places, default=1) + 0.6, -0.6)

@@ -24,6 +24,7 @@ from evenhand.simulate.columns import clocks_of, event_columns, sampling
 from evenhand.simulate.raw import RawTables, samples
 from evenhand.simulate.result import Result
 from evenhand.simulate.workload import Parsed, Workload
+from evenhand.units.text import instant
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -183,9 +184,9 @@ class Simulation:
         if (vain := self._core.vain) is not None:
             row, count, first = vain
             raise _endless(
-                f'at {self.now:.10g} s "{self.result().request_names[row]}" waits, and nothing has been '
-                f"decided in {count} updates since {first / 1e6:.10g} s: nothing will come or end; "
-                "give until="
+                f'at {instant(self.now, self.now)} "{self.result().request_names[row]}" waits, and nothing'
+                f" has been decided in {count} updates since {instant(first / 1e6, self.now)}: nothing will"
+                " come or end; give until="
             )
         if (turns := self._core.turns) is None:
             return
@@ -199,7 +200,8 @@ class Simulation:
             else ""
         )
         raise _endless(
-            f'at {self.now:.10g} s "{names[row]}" has lost its work {count} times since {first / 1e6:.10g} s'
+            f'at {instant(self.now, self.now)} "{names[row]}" has lost its work {count} times since'
+            f" {instant(first / 1e6, self.now)}"
             f"{other}, and nothing got done: work is preempted in turns, without end; give until=, or a pace "
             "(victim_cooldown, max_victims_per_hour)"
         )

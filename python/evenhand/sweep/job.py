@@ -18,6 +18,7 @@ from evenhand.reasons import STAGES, STARVATION
 from evenhand.simulate.metrics import measure
 from evenhand.simulate.running import Simulation
 from evenhand.sweep.space import Point, applied
+from evenhand.units.text import instant
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
@@ -149,7 +150,7 @@ class Job:
 
 
 def _too_many(now: float, count: int) -> InputError:
-    said = f"ended at {now:.10g} s: {count} preemptions are more than allowed"
+    said = f"ended at {instant(now, now)}: {count} preemptions are more than allowed"
     return InputError([Problem("sweep", None, None, None, "range", str(count), said)])
 
 

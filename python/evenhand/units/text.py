@@ -7,6 +7,7 @@ never so far that two that differ look alike. Texts are ordered as their numbers
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -16,11 +17,14 @@ __all__ = [
     "amount",
     "amounts",
     "amounts_of",
+    "counted_in",
     "duration",
     "instant",
+    "named",
     "number",
     "percent",
     "relative",
+    "rounded",
     "share",
     "when",
 ]
@@ -53,20 +57,26 @@ def number(value: float, beside: Iterable[float] = ()) -> str:
     ('4,096', '0.000053', '0.6667', '7.9996')
     """
     others = [other for other in beside if other != value]
-    return _apart(value, others, _READ) if others else _digits(value, _EXACT)
+    return _apart(value, others, _READ) if others else rounded(value, _EXACT)
 
 
 def _apart(value: float, others: Iterable[float], digits: int) -> str:
     """Return a number with so many digits, or more where it would look like one of the others."""
     while True:
-        text = _digits(value, digits)
-        if digits >= _MOST or all(text != _digits(other, digits) for other in others):
+        text = rounded(value, digits)
+        if digits >= _MOST or all(text != rounded(other, digits) for other in others):
             return text
         digits += 1
 
 
-def _digits(value: float, digits: int) -> str:
-    """Return a number rounded to so many digits; what stands before the point is kept."""
+def rounded(value: float, digits: int) -> str:
+    """Return a number rounded to so many digits; what stands before the point is kept.
+
+    Examples
+    --------
+    >>> rounded(0.0000526, 2), rounded(1767225630.5, 6)
+    ('0.000053', '1,767,225,630')
+    """
     if hasattr(value, "__index__"):
         return f"{value.__index__():,}"
     if not math.isfinite(value):
@@ -82,7 +92,7 @@ def _digits(value: float, digits: int) -> str:
 def share(value: float) -> str:
     """Return a share with two to four decimals, a trace with two digits: ``0.25``, ``0.00012``."""
     if 0 < abs(value) < 0.001:
-        return _digits(value, 2)
+        return rounded(value, 2)
     return f"{value:.4f}".removesuffix("00")
 
 
@@ -136,10 +146,10 @@ def amount(
     if of is not None:
         last = number(of, [*others, value])
         text = f"{text} of {last}"
-    return f"{text} {_counted(resource, unit, last)}"
+    return f"{text} {counted_in(resource, unit, last)}"
 
 
-def _counted(resource: object, unit: str | None, text: str) -> str:
+def counted_in(resource: object, unit: str | None, text: str) -> str:
     """Return a resource behind a number: ``memory``, ``GiB of memory``, ``cores of cpu``."""
     from evenhand.display.text import clean
 
@@ -199,6 +209,59 @@ def _joined(texts: Iterable[str]) -> str:
     return ", ".join(texts) or "nothing"
 
 
+#: Names of numbers that are times, as results and settings have them.
+_INSTANTS = re.compile(r"now|until|since|began|planned_end|immune_until|last_\w+|again_from|\w+_time")
+_DURATIONS = re.compile(
+    r"seconds|ran|waited|grace|retry|delay|victim_cooldown|spare_if_\w+|preemption_distance"
+    r"|PreemptExemptTime|GraceTime|\w*timeout|\w+_delay|\w+_min_runtime|MessageTimeout|KillWait"
+)
+
+
+def named(
+    name: str,
+    value: object,
+    now: float | None = None,
+    units: Mapping[str, str | None] | None = None,
+    beside: object = None,
+) -> str:
+    """Return a value by its name in results: amounts, times and numbers as people read them.
+
+    Parameters
+    ----------
+    name : str
+        Names of times are known: ``now``, ``eligible_time``, ``victim_cooldown``, ...
+    value : object
+        A number, text, a mapping of amounts, a list of names, None.
+    now : float, optional
+        As of `instant`; without it an instant is not related to anything.
+    units : mapping, optional
+        As of `amounts`.
+    beside : object, optional
+        What it is compared with.
+
+    Examples
+    --------
+    >>> named("last_preempted", 90, now=100), named("victim_cooldown", 900, now=100), named("gang", True)
+    ('90 s (10 s ago)', '15 min', 'true')
+    """
+    from evenhand.display.text import clean
+
+    if isinstance(value, Mapping):
+        return amounts(value, units, beside=beside if isinstance(beside, Mapping) else None)
+    if isinstance(value, list | tuple | set | frozenset):
+        return ", ".join(map(clean, value)) or "none"
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, int | float):
+        return clean(value)
+    if _DURATIONS.fullmatch(name):
+        return duration(value)
+    if _INSTANTS.fullmatch(name):
+        return instant(value, value) if now is None or name == "now" else when(value, now)
+    other = [beside] if isinstance(beside, int | float) and not isinstance(beside, bool) else []
+    return number(value, other)
+
+
 def duration(seconds: float) -> str:
     """Return a duration to the microsecond, its parts that are zero left out.
 
@@ -212,7 +275,7 @@ def duration(seconds: float) -> str:
     ['0.5 s', '20 s', '100 s', '15 min', '2 h 5 min', '1 d']
     """
     if not math.isfinite(seconds):
-        return _digits(seconds, _EXACT)
+        return rounded(seconds, _EXACT)
     left = round(abs(seconds) * 10**6)
     parts = []
     if left >= _IN_SECONDS:
@@ -247,7 +310,7 @@ def instant(value: float, now: float) -> str:
             pass
         else:
             return f"{text.rstrip('0') if '.' in text else text} UTC"
-    return _seconds(round(value * 10**6)) if math.isfinite(value) else _digits(value, _EXACT)
+    return _seconds(round(value * 10**6)) if math.isfinite(value) else rounded(value, _EXACT)
 
 
 def _seconds(micros: int) -> str:

@@ -56,7 +56,7 @@ def test_a_step_that_was_refused_takes_no_part(tmp_path: Path) -> None:
         driver._journal.append("intent", step=0, action="cancel", job="77")  # type: ignore[union-attr]
         rows = driver.act(plan).rows
     assert [row.codes[0] for row in rows] == ["cap", "step_broken"]
-    assert "cpu 3 is missing" in rows[1].why
+    assert "3 cpu is missing" in rows[1].why
     assert not evicted(world)
 
 

@@ -148,7 +148,7 @@ def test_numbers_say_what_was_and_what_is() -> None:
         "was": {"cpu": 2, "memory": 5},
         "now": {"cpu": 1, "memory": 5},
     }
-    assert finding.message == "a09 holds cpu 1, memory 5, not cpu 2, memory 5"
+    assert finding.message == "a09 holds 1 cpu, 5 memory, not 2 cpu, 5 memory"
 
 
 def test_steps_before_count() -> None:

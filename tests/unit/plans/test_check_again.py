@@ -100,7 +100,7 @@ CHANGES: list[tuple[str, Change, str | None, str]] = [
     ("session gone", gone, "beneficiary_gone", "p no longer waits"),
     ("fell", of("operations", "p", priority=1), "priority_fell", "priority of p-r is 1"),
     ("fell a little", of("operations", "p", priority=7), None, ""),
-    ("grew", of("requests", "p-r", resources={"cpu": 20}), "request_changed", "p-r asks for cpu 20"),
+    ("grew", of("requests", "p-r", resources={"cpu": 20}), "request_changed", "p-r asks for 20 cpu"),
     ("closed", of("nodes", "n2", schedulable=False), "other_victims", "now: b-k, not c-k"),
     (
         "all closed",
@@ -124,7 +124,7 @@ CHANGES: list[tuple[str, Change, str | None, str]] = [
     ),
     ("renamed", renamed, "operation_gone", "operation c is gone"),
     ("other node", renumbered, "node_gone", "node n2 is gone"),
-    ("shrank", of("allocations", "c-k", resources={"cpu": 3}), "victim_changed", "cpu 3"),
+    ("shrank", of("allocations", "c-k", resources={"cpu": 3}), "victim_changed", "3 cpu"),
 ]
 
 

@@ -61,7 +61,7 @@ def test_parts_in_several_snapshots_exceed_their_machine(cpu: float, wrong: bool
     assert found[:5] == ("nodes", 0, "box", "capacity", "physical")
     assert found[5] == (
         "snapshot 'g1': capacity of the node \"box\" is exceeded by its logical nodes in g1, g2:"
-        " together they have cpu 8.001 of 8"
+        " together they have 8.001 of 8 cpu"
     )
 
 
@@ -87,7 +87,7 @@ def test_quanta_that_differ() -> None:
     fine = {"cpu": {"quantum": 0.1}}
     assert eh.plan({"m": box, "g": domain([part("l1", 7.9), part("l2", 0.1)], **fine)}, POLICY)
     ((*_, message),) = problems({"m": box, "g": domain([part("l1", 8), part("l2", 0.1)], **fine)})
-    assert "cpu 8.1 of 8" in message
+    assert "8.1 of 8 cpu" in message
 
 
 def test_a_machine_that_no_snapshot_has() -> None:

@@ -106,7 +106,9 @@ def test_the_claim_of_the_pool_that_starves_aggressively_comes_first() -> None:
     )
 
 
-@pytest.mark.parametrize(("satisfaction", "text"), [(1e9, "no fair share"), (0.5e9, "satisfaction 500,000,000")])
+@pytest.mark.parametrize(
+    ("satisfaction", "text"), [(1e9, "no fair share"), (0.5e9, "satisfaction 500,000,000")]
+)
 def test_who_has_no_fair_share_is_said_to_have_none(satisfaction: float, text: str) -> None:
     assert f"({text})" in below(satisfaction=satisfaction).why("B").text
 

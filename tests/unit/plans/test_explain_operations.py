@@ -122,7 +122,7 @@ COMPARED: dict[str, tuple[Any, dict[str, Any], str, dict[str, Any]]] = {
     "ran_too_short": (
         slurm(PreemptExemptTime=200),
         {},
-        "(seconds 90, PreemptExemptTime 200)",
+        "(seconds 90 s, PreemptExemptTime 3 min 20 s)",
         {"seconds": 90, "PreemptExemptTime": 200},
     ),
     "preempt_mode_off": (
@@ -163,7 +163,7 @@ COMPARED: dict[str, tuple[Any, dict[str, Any], str, dict[str, Any]]] = {
     "ran_too_short of Backend.AI": (
         eh.policies.BackendAI(preemption_min_runtime=1000),
         {},
-        "(seconds 90, preemption_min_runtime 1,000)",
+        "(seconds 90 s, preemption_min_runtime 16 min 40 s)",
         {"seconds": 90, "preemption_min_runtime": 1000},
     ),
 }

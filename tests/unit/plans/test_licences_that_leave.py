@@ -78,5 +78,5 @@ def test_the_check_counts_them_once_for_the_whole_cluster() -> None:
     taken = {"name": "k@", "operation": "j", "resources": {"lic": 1}, "start_time": 1}
     check = start.check(eh.Snapshot.from_dict(after | {"allocations": [taken]}))
     assert [(f.code, f.message) for f in check.findings] == [
-        ("cluster_full", "lic 1 is missing in the cluster as a whole for q-r")
+        ("cluster_full", "1 lic is missing in the cluster as a whole for q-r")
     ]

@@ -20,6 +20,7 @@ from evenhand.systems.backendai.record import BACKENDAI
 from evenhand.systems.backendai.settings import BackendAISettings, PriorityPolicy, choice_of, read_options
 from evenhand.systems.backendai.words import compared
 from evenhand.systems.base import Policy
+from evenhand.units.text import number
 
 if TYPE_CHECKING:
     from evenhand.diagnostics import Diagnostic
@@ -240,13 +241,13 @@ class BackendAI(Policy):
         """
         name = name_of(snapshot.names("operations")[row])
         priority, _ = columns.effective_priorities(snapshot, self.settings)
-        text = f"operation {name} has priority {priority[row]:g}"
+        text = f"operation {name} has priority {number(priority[row])}"
         if self.settings.preemption_key == "job_priority":
             rank = columns.ranks(snapshot, self.settings)[row]
-            return f"{text} and job priority {rank:g}"
+            return f"{text} and job priority {number(rank)}"
         if self.settings.victim_threshold == "none":
             return text
-        return f"{text}; up to {self.settings.preemptible_priority} is preemptible"
+        return f"{text}; up to {number(self.settings.preemptible_priority)} is preemptible"
 
 
 def _policy(given: PriorityPolicy | Mapping[str, Any] | None, whose: str) -> PriorityPolicy:

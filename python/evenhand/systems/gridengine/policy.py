@@ -20,6 +20,7 @@ from evenhand.systems.gridengine.effects import effects
 from evenhand.systems.gridengine.record import GRIDENGINE
 from evenhand.systems.gridengine.settings import GridEngineSettings
 from evenhand.systems.gridengine.words import compared
+from evenhand.units.text import number
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
@@ -199,7 +200,7 @@ class GridEngine(Policy):
         """
         priorities = np.asarray(snapshot._core.column("operations", "priority"))
         priority = float(priorities[row]) if len(priorities) else 0.0
-        return f"job {name_of(snapshot.names('operations')[row])} has priority {priority:g}"
+        return f"job {name_of(snapshot.names('operations')[row])} has priority {number(priority)}"
 
 
 def _accepted(on: Any, core: Any) -> list[Diagnostic]:

@@ -9,6 +9,7 @@ import numpy as np
 from evenhand.diagnostics import CODES, Diagnostic
 from evenhand.systems.slurm.columns import Jobs
 from evenhand.systems.slurm.settings import BASES, split_mode
+from evenhand.units.text import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,11 +89,14 @@ def tier_and_qos(snapshot: Snapshot, s: SlurmSettings, row: int) -> str:
     ]
     if quality is not None:
         words.append(f"has QOS {clean(quality)}")
-    words.append(f"priority {jobs.priorities.total[row]:.10g}{_sum(jobs.priorities.parts(row))}")
-    before = _before(jobs, row)
+    mine, before = float(jobs.priorities.total[row]), _before(jobs, row)
+    its = mine if before is None else float(jobs.priorities.total[before])
+    words.append(f"priority {number(mine, [its])}{_sum(jobs.priorities.parts(row))}")
     if before is not None:
-        name, its = clean(snapshot.names("operations")[before]), jobs.priorities.total[before]
-        words.append(f"behind operation {name} with {its:.10g}{_more(jobs.priorities, before, row)}")
+        name = clean(snapshot.names("operations")[before])
+        words.append(
+            f"behind operation {name} with {number(its, [mine])}{_more(jobs.priorities, before, row)}"
+        )
     mode = BASES[jobs.derived["mode"][row]]
     return f"{', '.join(words)}; if it is preempted the mode is {mode}"
 
@@ -197,5 +201,5 @@ def _more(found: Priorities, ahead: int, behind: int) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
-def _plain(number: float) -> str:
-    return f"{round(number, 2):.10g}"
+def _plain(part: float) -> str:
+    return number(round(part, 2))

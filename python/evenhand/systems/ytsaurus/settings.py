@@ -23,6 +23,7 @@ from evenhand.systems.ytsaurus.rows import (
     YTsaurusRows,
 )
 from evenhand.systems.ytsaurus.tag_filter import TagFilter
+from evenhand.units.text import duration, number
 
 __all__ = [
     "FullHostPreemption",
@@ -298,14 +299,16 @@ def _cross_checks(settings: YTsaurusSettings) -> list[tuple[str, str, str]]:
         settings.aggressive_preemption_satisfaction_threshold,
     )
     if aggressive > plain:
-        said = f"is {aggressive:g}; it must not exceed preemption_satisfaction_threshold ({plain:g})"
+        least, most = number(aggressive, [plain]), number(plain, [aggressive])
+        said = f"is {least}; it must not exceed preemption_satisfaction_threshold ({most})"
         found.append(("aggressive_preemption_satisfaction_threshold", "range", said))
     plain, aggressive = (
         settings.fair_share_starvation_timeout,
         settings.fair_share_aggressive_starvation_timeout,
     )
     if aggressive < plain:
-        said = f"is {aggressive:g} s; it must not be shorter than fair_share_starvation_timeout ({plain:g} s)"
+        after, first = duration(aggressive), duration(plain)
+        said = f"is {after}; it must not be shorter than fair_share_starvation_timeout ({first})"
         found.append(("fair_share_aggressive_starvation_timeout", "range", said))
     if settings.enable_infinite_resource_limits_overcommit and not settings.use_precommit_for_preemption:
         said = "is on; it needs use_precommit_for_preemption"

@@ -16,6 +16,7 @@ from evenhand.systems.yunikorn import columns
 from evenhand.systems.yunikorn.given import as_values, given_columns
 from evenhand.systems.yunikorn.record import YUNIKORN
 from evenhand.systems.yunikorn.settings import YuniKornSettings
+from evenhand.units.text import number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -164,4 +165,4 @@ class YuniKorn(Policy):
         pool = snapshot.names("pools")[int(snapshot._core.column("operations", "pool")[row])]
         priorities = np.asarray(snapshot._core.column("operations", "priority"))
         priority = float(priorities[row]) if len(priorities) else 0.0
-        return f"operation {name} is in the queue {name_of(pool)} and has priority {priority:g}"
+        return f"operation {name} is in the queue {name_of(pool)} and has priority {number(priority)}"
