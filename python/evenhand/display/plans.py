@@ -56,6 +56,7 @@ def plan_sentence(plan: Plan) -> str:
     done = np.bincount(decisions.column("action"), minlength=len(ACTIONS)).tolist()
     preempted, resumed, kept = (done[ACTIONS.index(word)] for word in ("preempt", "resume", "reserve"))
     started = done[ACTIONS.index("start")] - free - after
+    served = int(np.count_nonzero(plan.refusals.column("rule") == OUTCOMES.index("waits_for_victims")))
     parts = [
         f"{preempted:,} preempted",
         f"{free:,} started in free room",
@@ -63,7 +64,8 @@ def plan_sentence(plan: Plan) -> str:
         *([f"{started:,} started otherwise"] if started else []),
         *([f"{resumed:,} resumed"] if resumed else []),
         *([f"{counted(kept, 'reservation')}"] if kept else []),
-        f"{counted(len(plan.refusals), 'request')} refused",
+        *([f"{counted(served, 'request')} served once victims have left"] if served else []),
+        f"{counted(len(plan.refusals) - served, 'request')} refused",
     ]
     return f"{', '.join(parts)}."
 

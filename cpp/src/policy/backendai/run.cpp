@@ -220,9 +220,9 @@ void Run::take_victims(const Entry& entry, std::span<Candidate* const> victims,
       room_at(p.node);
       add(d, {nullptr, scratch_.data(), entry.units[p.unit].need,
               state_.operation_usage(entry.operation)});
-      rooms_.take(entry.units[p.unit].need, p.node);
       ++tally.reservations;
     }
+    for (const Placement& p : placed_) rooms_.take(entry.units[p.unit].need, p.node);
   } else if (set_.every_session_preempts) {  // what it needs beside its victims' room
     then_ = rooms_;
     for (const Candidate* c : victims)

@@ -28,7 +28,7 @@ std::size_t Run::first_with_room(const Amount* need, Size from, Also also) const
   return nodes_.size();
 }
 
-bool Run::place(const Entry& entry, Time from, bool now) {
+bool Run::place(const Entry& entry, Time from, bool now, Entry* failed) {
   placed_.clear();
   const Time until = after(from, entry.duration);
   const auto next = [&](const Unit& unit, Size since) {
@@ -54,6 +54,7 @@ bool Run::place(const Entry& entry, Time from, bool now) {
       all = calendar_.fits(calendar_.shared(), unit.need, from, until);
       if (all) from_node = next(unit, from_node);
       all = all && from_node < nodes_.size();
+      if (!all && failed != nullptr) nearest(*failed, unit, placed_.empty());
       if (!all) break;
       const Id node = nodes_[from_node];
       placed_.push_back({i, node});
@@ -160,11 +161,10 @@ Outcome Run::barred(Entry& entry) const {
   return Outcome::kStarted;
 }
 
-// Where its first part that finds no place would come closest to fitting now.
-void Run::nearest(Entry& entry) const {
-  const Unit& unit = entry.units.front();
+// Where a part that finds no place would come closest to fitting now, beside those placed before.
+void Run::nearest(Entry& entry, const Unit& unit, bool first) const {
   entry.failed = unit.request;
-  const bool plain = unit.request != kNoId && Where::anywhere(state_, unit.request);
+  const bool plain = first && unit.request != kNoId && Where::anywhere(state_, unit.request);
   const Column<Amount> need(unit.need, unit.need + width_);
   if (plain && seen_nodes_ >= 0 && seen_need_ == need) {
     entry.nodes = seen_nodes_;

@@ -34,6 +34,8 @@ void report(const Run& run, Recorder& recorder) {
         if (e.units[i].slot == slot)
           event.missing.assign(e.unit_missing.row(i, state.width()),
                                e.unit_missing.row(i, state.width()) + state.width());
+      if (e.failed != kNoId && e.failed != request && slot == kNoId)
+        event.facts.requests.emplace_back("other", e.failed);
       if (e.at) event.facts.times.emplace_back("starts_at", *e.at);
       if (!preemptee) event.facts.times.emplace_back("lasts", e.duration);
       if (e.behind != kNoId)

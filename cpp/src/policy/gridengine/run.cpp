@@ -95,13 +95,13 @@ void Run::start_or_reserve(Entry& entry) {
   const Asked ask = asked(entry.operation);
   const Time now = state_.now();
   credit_own(entry.operation, 1);
-  if (place(entry, now, true)) {
+  if (place(entry, now, true, &entry)) {
     start(entry);
     if (ask != Asked::kNothing) entry.outcome = Outcome::kAvailableNow;
     return;
   }
   entry.outcome = Outcome::kNoFreeRoom;
-  nearest(entry);
+  if (simple(entry)) nearest(entry, entry.units[0], true);
   credit_leaving(entry.operation, 1);
   const bool leaves = place(entry, now, true);
   if (leaves) entry.outcome = Outcome::kWaitsForVictims;

@@ -196,7 +196,8 @@ class Run {
   }
   bool fits_at(const Unit& unit, Id node, Time from, Time until, bool now) const;
   // All of a job from one instant on, or nothing; placed_ says where. Takes no room.
-  bool place(const Entry& entry, Time from, bool now);
+  // `failed`: if not, it learns which part finds no place, and what that lacks.
+  bool place(const Entry& entry, Time from, bool now, Entry* failed = nullptr);
   // The first node, from a place in their order on, with so much room now that `also` takes.
   template <class Also>
   Size first_with_room(const Amount* need, Size from, Also also) const;
@@ -210,7 +211,7 @@ class Run {
   Time first_fit_simple(const Unit& unit, Time duration);
   Time first_fit_spread(const Entry& entry);
   Outcome barred(Entry& entry) const;
-  void nearest(Entry& entry) const;
+  void nearest(Entry& entry, const Unit& unit, bool first) const;
   void occupy(const Entry& entry, Time from, Time until);
   void credit_own(Id operation, Amount sign);
   void credit_leaving(Id operation, Amount sign);

@@ -161,6 +161,9 @@ Column<Index> Run::candidates_of(Id job, const JobRequest& job_request) {
     if (why.why == Outcome::kTaken) continue;
     event(first_node(other), why.why, job, job_request.parts().front().request, {});
     if (standing == Outcome::kTaken) recorder_->events.back().spared = why;
+    // Of the partition whose turn it is.
+    recorder_->events.back().facts.numbers = {{"tier_of_asking", jobs().tier[job]},
+                                              {"partition_of_asking", jobs().partition[job]}};
   }
   return candidate_set(job)->jobs;
 }

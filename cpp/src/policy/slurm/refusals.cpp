@@ -120,8 +120,8 @@ bool Run::lacks(const Occupancy& room, const Amount* need, Id node, bool whole,
                 Row& missing) const {
   const bool lack = room.rooms.lacks(need, node, missing.data());
   if (node == kNoId) return lack;
-  const bool taken = room.exclusives[node] > 0, shared = whole && room.occupants[node] > 0;
-  if (!taken && !shared) return lack;
+  if (!in_use(room, node, whole)) return lack;
+  const bool taken = room.exclusives[node] > 0;
   const Amount* has = workspace.state.node_capacity(node);
   for (Size r = 0; r < workspace.state.width(); ++r)
     if (workspace.scope(r) == ResourceScope::kNode)
@@ -190,8 +190,8 @@ void Run::report_refusal(Id job, Outcome rule, const JobRequest* job_request) {
           least = worst;
           best = missing;
         }
-        if (follows_request(request))
-          event(node, on_node(*part, node, licences_lack, worst > 0, rule), job, request, missing);
+        if (follows_request(request) && (worst > 0 || licences_lack))
+          event(node, on_node(*job_request, *part, node, worst > 0), job, request, missing);
       }
     refusals_->nodes.push_back(nodes);
     refusals_->missing.insert(refusals_->missing.end(), best.begin(),
@@ -243,12 +243,11 @@ void Run::note_standings(Id job) {
   recorder_->stands(verdicts);
 }
 
-// What a request met on a node: what lacks there, else why its job waits.
-Outcome Run::on_node(const JobRequest::Part& part, Id node, bool licences_lack, bool lack,
-                     Outcome rule) const {
-  if (!lack) return licences_lack ? Outcome::kLicensesMissing : rule;
-  const bool room = workspace.room.rooms.fits(part.amounts, node);
-  if (room) return Outcome::kWholeNodeInUse;
+// What lacks to a request on a node: room there, or licences.
+Outcome Run::on_node(const JobRequest& job_request, const JobRequest::Part& part, Id node,
+                     bool lack) const {
+  if (!lack) return Outcome::kLicensesMissing;
+  if (in_use(workspace.room, node, job_request.whole_nodes())) return Outcome::kWholeNodeInUse;
   return without_reservations(workspace.state.operation_of_request(part.request))
                  .rooms.fits(part.amounts, node)
              ? Outcome::kReservedForOthers
@@ -261,6 +260,15 @@ bool Run::may_help(const JobRequest& job_request, const RunningJob& other) const
   const bool suspends = set.gang && set.selection != Selection::kTestOnly;
   return matters(workspace, job_request, other) &&
          (suspends || workspace.mode(other) != PreemptMode::kSuspend);
+}
+
+// A candidate that was added and does not leave: the job is placed elsewhere, or others suffice.
+Outcome Run::off_or_spare(const RunningJob& other, const Choice& choice) const {
+  const bool on_chosen = std::ranges::any_of(workspace.nodes(other), [&](Id node) {
+    return std::ranges::find(choice.spots, node, &Spot::node) != choice.spots.end();
+  });
+  if (!on_chosen) return Outcome::kOffChosenNodes;
+  return set().selection == Selection::kMinimum ? Outcome::kSparedFitsWithout : Outcome::kGivenBack;
 }
 
 // What became of the followed allocation among the candidates of a job; none leaves without a
@@ -276,7 +284,7 @@ void Run::note(const JobRequest& job_request, const Column<Index>& candidates,
     if (!follows(of(i))) continue;
     const Outcome outcome = choice != nullptr && has(choice->victims, i) ? Outcome::kTaken
                             : choice != nullptr && has(choice->considered, i)
-                                ? Outcome::kOffChosenNodes
+                                ? off_or_spare(of(i), *choice)
                             : !may_help(job_request, of(i)) ? Outcome::kFreesNothingUseful
                             : choice == nullptr             ? Outcome::kNoStartInStage
                                                             : Outcome::kSparedFitsWithout;
@@ -285,6 +293,7 @@ void Run::note(const JobRequest& job_request, const Column<Index>& candidates,
     const auto place = std::ranges::find(candidates, i) - candidates.begin();
     facts.numbers.emplace_back("place", place + 1);
     facts.numbers.emplace_back("candidates", candidates.size());
+    facts.numbers.emplace_back("victims", choice != nullptr ? choice->victims.size() : 0);
     Column<Id> nodes;
     if (choice != nullptr)
       for (const Spot& spot : choice->spots)

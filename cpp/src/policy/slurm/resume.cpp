@@ -51,8 +51,7 @@ Outcome Run::can_resume(const RunningJob& job, Occupancy& in, Id& where, Row& mi
     const Id node = workspace.state.node_of(slot);
     const Row more = back(slot);
     if (Row lack{}; found == Outcome::kStarted && lacks(in, more.data(), node, whole, lack)) {
-      const bool room = in.rooms.fits(more.data(), node);
-      found = room ? Outcome::kWholeNodeInUse : Outcome::kNoRoomToResume;
+      found = in_use(in, node, whole) ? Outcome::kWholeNodeInUse : Outcome::kNoRoomToResume;
       where = node;
       missing = lack;
     }

@@ -245,8 +245,13 @@ class Run {
   Outcome barred_everywhere(Id job, Id request) const;
   bool could_hold(const JobRequest::Part& part, Id node) const;
   Outcome beyond_nodes(const JobRequest& job_request) const;
-  Outcome on_node(const JobRequest::Part& part, Id node, bool licences_lack, bool lack,
-                  Outcome rule) const;
+  Outcome on_node(const JobRequest& job_request, const JobRequest::Part& part, Id node,
+                  bool lack) const;
+  Outcome off_or_spare(const RunningJob& other, const Choice& choice) const;
+  // Whether others keep a job from a node that it, or one of them, takes as a whole.
+  static bool in_use(const Occupancy& room, Id node, bool whole) {
+    return node != kNoId && (room.exclusives[node] > 0 || (whole && room.occupants[node] > 0));
+  }
   bool lacks(const Occupancy& room, const Amount* need, Id node, bool whole, Row& missing) const;
   Occupancy without_reservations(Id job) const;
   bool may_help(const JobRequest& job_request, const RunningJob& other) const;

@@ -271,9 +271,11 @@ bool Asks::try_to_preempt(Id request, bool nodes_tried, Index& attempts) {
       const bool candidate = search_->candidate(held);
       const bool leaves = std::ranges::find(found.victims, held) != found.victims.end();
       if (!found.success() || !leaves)
-        record_slot(request, !candidate        ? Outcome::kNotACandidate
-                             : found.success() ? Outcome::kNotChosen
-                                               : Outcome::kNoStartInStage);
+        record_slot(request,
+                    !candidate        ? why_no_candidate(held, request)
+                    : found.success() ? Outcome::kNotChosen
+                                      : Outcome::kNoStartInStage,
+                    spared_by_pace(held));
       if (Facts* facts = last_fact(request, slot)) {
         if (candidate) add_place(*facts, held, found.victims);
         if (!candidate) add_no_candidate(*facts, held, request);

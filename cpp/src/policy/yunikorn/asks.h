@@ -50,6 +50,8 @@ class Asks : public Run {
   void add_wait(Facts& facts, Id request) const;
   void add_owed(Facts& facts, Id request) const;
   void add_no_candidate(Facts& facts, Id row, Id request) const;
+  Outcome why_no_candidate(Id row, Id request) const;
+  Spared spared_by_pace(Id row) const;
   void add_place(Facts& facts, Id row, std::span<const Id> victims) const;
 
   Resource of_row(const Amount* amounts) const { return dense(amounts, width_); }

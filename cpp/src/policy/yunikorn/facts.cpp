@@ -140,6 +140,19 @@ void Asks::add_no_candidate(Facts& facts, Id row, Id request) const {
   }
 }
 
+Spared Asks::spared_by_pace(Id row) const {
+  return pace_.on() ? pace_.spared(state_, part_.slot[place_of_row_[row]]) : Spared{};
+}
+
+// As one outcome, where there is one for it.
+Outcome Asks::why_no_candidate(Id row, Id request) const {
+  if (part_.leaf_of_pool[state_.pool_of(part_.operation[place_of_row_[row]])] == leaf_of(request))
+    return Outcome::kSameQueue;
+  if (world_->held().preempted[row] != 0) return Outcome::kAlreadyPreempting;
+  const Spared spared = spared_by_pace(row);
+  return spared.why == Outcome::kTaken ? Outcome::kNotACandidate : spared.why;
+}
+
 void Asks::add_place(Facts& facts, Id row, std::span<const Id> victims) const {
   Index before = 0, all = 0;
   bool found = false;

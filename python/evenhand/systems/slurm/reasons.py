@@ -106,7 +106,7 @@ REASONS: Final = (
         "suspend_not_allowed",
         "allocation",
         "operation {operation} would be suspended, which its partition does not allow",
-        "`OverSubscribe` of its partition must be FORCE for jobs to be suspended.",
+        "`OverSubscribe` of its partition must be FORCE or YES for jobs to be suspended.",
     ),
     _reason(
         "outside_partition",
