@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenhand.testing.explanations.registry import Said, check_of
+from evenhand.testing.explanations.sentences import check_sentences
 from evenhand.testing.explanations.table import load
 from evenhand.testing.explanations.world import World
 
@@ -141,6 +142,8 @@ def _false(world: World, explanation: Explanation) -> list[Falsehood]:
         found.append(Falsehood(explanation.name, explanation.table, explanation.code, "", why))
     for met in explanation.looked_at:
         hold(explanation.table.removesuffix("s"), met["outcome"], met)
+    for sentence, why in check_sentences(world, explanation, row):
+        found.append(Falsehood(explanation.name, explanation.table, explanation.code, sentence, why))
     return found
 
 

@@ -51,6 +51,14 @@ def not_running(world: World, said: Said) -> None:
         must(states - {"running"} or claimed, "all of it runs", states)
 
 
+@checks("allocation", "no_start_in_stage")
+def no_start_in_stage(world: World, said: Said) -> None:
+    """No victims are taken for the operation that asked."""
+    asks = asker(world, said)["name"]
+    made = [d for d in world.decided("preempt") if same((d["beneficiary"] or {}).get("operation"), asks)]
+    must(not made, "victims are taken for it", asks)
+
+
 @checks("allocation", "taken")
 def taken(world: World, said: Said) -> None:
     """Whether it is a victim."""

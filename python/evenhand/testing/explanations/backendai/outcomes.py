@@ -238,14 +238,6 @@ def frees_nothing_useful(world: World, said: Said) -> None:
             must(not (wanted and here) and not wide, "it helps", request.name, c.node, wanted)
 
 
-@checks("allocation", "no_start_in_stage", system=_SYSTEM)
-def no_start_in_stage(world: World, said: Said) -> None:
-    """No victims are taken for the session that asked."""
-    asks = asker(world, said)["name"]
-    made = [d for d in world.decided("preempt") if same(d["beneficiary"]["operation"], asks)]
-    must(not made, "victims are taken for it", asks)
-
-
 @checks("allocation", "spared_fits_without", "given_back", system=_SYSTEM)
 def spared(world: World, said: Said) -> None:
     """Others leave for the session that asked, and it comes after them in the order of victims, or before."""

@@ -39,14 +39,6 @@ def action_not_allowed(world: World, said: Said) -> None:
     )
 
 
-@checks("allocation", "no_start_in_stage", system=_SYSTEM)
-def no_start_in_stage(world: World, said: Said) -> None:
-    """No job leaves for the one that asked."""
-    asks = asker(world, said)["name"]
-    made = [d for d in world.decided("preempt") if same(d["beneficiary"]["operation"], asks)]
-    must(not made, "victims are taken for it", asks)
-
-
 @checks("allocation", "spared_fits_without", system=_SYSTEM)
 def spared_fits_without(world: World, said: Said) -> None:
     """Others leave for the job that asked."""

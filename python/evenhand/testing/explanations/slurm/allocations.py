@@ -121,12 +121,6 @@ def off_chosen_nodes(world: World, said: Said) -> None:
     must(not at & placed, "it runs on a chosen node", sorted(at), sorted(placed))
 
 
-@checks("allocation", "no_start_in_stage", system=_SYSTEM)
-def no_start_in_stage(world: World, said: Said) -> None:
-    """No job leaves for the one that asked."""
-    must(not _made_for(world, said), "victims are taken for it", said.met.get("request"))
-
-
 @checks("allocation", "spared_fits_without", system=_SYSTEM)
 def spared_fits_without(world: World, said: Said) -> None:
     """Others leave for the job that asked."""

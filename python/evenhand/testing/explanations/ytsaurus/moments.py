@@ -177,7 +177,7 @@ class Story:
             repair = in_stage and decision["stage"] == "limit_repair"
             if its < rank and not repair:
                 begin = number
-            if its <= rank or (repair and number == end + 1):
+            if its <= rank or (repair and number == end + 1 and rank > self.rank("regular")):
                 end = number
         return range(begin, end + 1)
 
