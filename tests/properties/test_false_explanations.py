@@ -38,7 +38,12 @@ def _lies(system: str, table: str, codes: tuple[str, ...], lie: Lie) -> Iterator
                     rows = [*true.looked_at]
                     rows[place] = {**met, **changed}
                     first = rows[place]["outcome"] if place == 0 else true.code
-                    yield plan, replace(true, looked_at=tuple(rows), code=first if table == "allocations" else true.code)
+                    yield (
+                        plan,
+                        replace(
+                            true, looked_at=tuple(rows), code=first if table == "allocations" else true.code
+                        ),
+                    )
 
 
 def _is_false(plan: Plan, explanation: Explanation) -> bool:
@@ -52,13 +57,17 @@ def _is_false(plan: Plan, explanation: Explanation) -> bool:
 def more_is_missing(_plan: Plan, met: Met) -> dict[str, Any] | None:
     """One more of a resource than is missing."""
     missing = {r: a for r, a in met["missing"].items() if a}
-    return {"missing": {**missing, next(iter(missing)): missing[next(iter(missing))] + 1}} if missing else None
+    return (
+        {"missing": {**missing, next(iter(missing)): missing[next(iter(missing))] + 1}} if missing else None
+    )
 
 
 def less_is_missing(_plan: Plan, met: Met) -> dict[str, Any] | None:
     """One less, which may be nothing."""
     missing = {r: a for r, a in met["missing"].items() if a}
-    return {"missing": {**missing, next(iter(missing)): missing[next(iter(missing))] - 1}} if missing else None
+    return (
+        {"missing": {**missing, next(iter(missing)): missing[next(iter(missing))] - 1}} if missing else None
+    )
 
 
 def another_resource(plan: Plan, met: Met) -> dict[str, Any] | None:

@@ -63,7 +63,7 @@ def _belongings(world: World, explanation: Explanation, row: Row) -> list[Any]:
     for name in operations:
         operation = world.row("operations", name)
         rows += [operation, world.pools_of(operation), world.allocations_of(name)]
-        rows += [[q, q.get("count", 1)] for q in world.requests_of(name)]
+        rows += [[q, [*range(q.get("count", 1) + 1)]] for q in world.requests_of(name)]
         rows += [world.refusals.get(str(q["name"])) for q in world.requests_of(name)]
         rows += _standing(world, [("operation", name), *(("pool", p) for p in world.pools_of(operation))])
     if explanation.table == "pools":
@@ -86,7 +86,9 @@ def _operations_about(world: World, explanation: Explanation, row: Row, decision
     for met in explanation.looked_at:
         if met.get("request") is not None:
             names.add(str(world.row("requests", met["request"])["operation"]))
-        names |= {n for n in world.tables["operations"] for v in met.get("compared", {}).values() if same(v, n)}
+        names |= {
+            n for n in world.tables["operations"] for v in met.get("compared", {}).values() if same(v, n)
+        }
     behind = explanation.numbers.get("behind")
     if isinstance(behind, Mapping):
         names.add(str(behind.get("operation")))
