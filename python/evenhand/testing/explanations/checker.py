@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     from evenhand.explain.explanation import Explanation
     from evenhand.plans.plan import Plan
 
-__all__ = ["TABLES", "Falsehood", "check_explanation", "check_explanations", "falsehoods"]
+__all__ = [
+    "TABLES",
+    "Falsehood",
+    "check_explanation",
+    "check_explanations",
+    "codes_told",
+    "falsehoods",
+    "found_false",
+    "told_by",
+]
 
 #: Tables whose rows a plan explains.
 TABLES = ("allocations", "requests", "operations", "pools", "nodes")
@@ -71,8 +80,8 @@ def check_explanations(plan: Plan) -> int:
     O(rows × decisions) at worst: for plans of tests, not of clusters of ten thousand nodes.
     """
     world, found, count = World(plan), [], 0
-    for explanation in _all(plan):
-        found += _false(world, explanation)
+    for explanation in told_by(plan):
+        found += found_false(world, explanation)
         count += 1
     _raise(found)
     return count
@@ -93,13 +102,22 @@ def check_explanation(plan: Plan, explanation: Explanation) -> None:
     AssertionError
         With everything that is false.
     """
-    _raise(_false(World(plan), explanation))
+    _raise(found_false(World(plan), explanation))
 
 
 def falsehoods(plan: Plan) -> list[Falsehood]:
     """Return everything that a plan's explanations say and that is not so."""
     world = World(plan)
-    return [one for explanation in _all(plan) for one in _false(world, explanation)]
+    return [one for explanation in told_by(plan) for one in found_false(world, explanation)]
+
+
+def codes_told(plan: Plan) -> set[tuple[str, str]]:
+    """Return the codes that a plan's explanations say, each with its kind."""
+    world, found = World(plan), set()
+    for one in told_by(plan):
+        kind = _kind(world, one)
+        found |= {(kind, one.code)} | {(one.table.removesuffix("s"), met["outcome"]) for met in one.looked_at}
+    return found
 
 
 def _raise(found: list[Falsehood]) -> None:
@@ -107,7 +125,8 @@ def _raise(found: list[Falsehood]) -> None:
         raise AssertionError("\n".join(map(str, found)))
 
 
-def _all(plan: Plan) -> Iterator[Explanation]:
+def told_by(plan: Plan) -> Iterator[Explanation]:
+    """Yield all that a plan explains."""
     for table in TABLES:
         for name in plan.snapshot.names(table):
             yield plan.why(name, table=table)
@@ -115,7 +134,7 @@ def _all(plan: Plan) -> Iterator[Explanation]:
                 yield plan.why_not(name, table=table)
 
 
-def _false(world: World, explanation: Explanation) -> list[Falsehood]:
+def found_false(world: World, explanation: Explanation) -> list[Falsehood]:
     """Return what is false of one explanation."""
     load()
     row = world.row(explanation.table, explanation.name)

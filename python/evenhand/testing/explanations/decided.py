@@ -12,7 +12,7 @@ def own_decisions(world: World, said: Said, *actions: str) -> list[dict[str, obj
     """Return the decisions of what is explained."""
     column = "allocation" if said.explanation.table == "allocations" else "request"
     return [
-        d  # type: ignore[misc]
+        d
         for d in world.decisions
         if d["action"] in actions and same(d[column], said.row["name"]) and d["reason"] == said.code
     ]

@@ -70,12 +70,13 @@ def taken(world: World, said: Said) -> None:
 def preemption_disabled(world: World, _said: Said) -> None:
     """Preemption is switched off by the setting that the system has for it."""
     s = world.settings
-    off = {
-        "backendai": lambda: not s.enabled,
-        "slurm": lambda: s.PreemptType == "preempt/none",
-        "gridengine": lambda: s.max_preemptees == 0 or not s.automatic_preemption,
-    }
-    must(off[world.system](), "preemption is switched on")
+    if world.system == "backendai":
+        off = not s.enabled
+    elif world.system == "slurm":
+        off = s.PreemptType == "preempt/none"
+    else:
+        off = s.max_preemptees == 0 or not s.automatic_preemption
+    must(off, "preemption is switched on")
 
 
 @checks("request", "no_nodes")

@@ -32,7 +32,7 @@ def victim_cooldown(world: World, said: Said) -> None:
     """Its operation was preempted less than the cooldown ago."""
     _now(world, said)
     cooldown = world.settings.pace.victim_cooldown
-    last = said.compared.get("last_preempted")
+    last = said.number("last_preempted")
     known = {
         str(row["name"]): max(row["taken"])
         for row in world.state.get("victims", ())
@@ -41,7 +41,7 @@ def victim_cooldown(world: World, said: Said) -> None:
     before = known.get(str(said.row["operation"]))
     mine = world.decided("preempt", operation=said.row["operation"])
     instants = [at for at in (before, *(d["at"] for d in mine)) if at is not None]
-    must(last is not None and any(abs(last - at) < 1e-6 for at in instants), "last preempted", last, instants)
+    must(any(abs(last - at) < 1e-6 for at in instants), "last preempted", last, instants)
     must(world.now - last < cooldown, "the cooldown has passed", world.now, last, cooldown)
     must(said.compared.get("victim_cooldown") == cooldown, "the cooldown", cooldown)
 
@@ -50,7 +50,7 @@ def victim_cooldown(world: World, said: Said) -> None:
 def spared_run_time(world: World, said: Said) -> None:
     """Whether it, or what leaves with it, has run for less than the setting."""
     _now(world, said)
-    least, began = world.settings.pace.spare_if_ran_less_than, said.compared.get("began")
+    least, began = world.settings.pace.spare_if_ran_less_than, said.number("began")
     starts = [float(a.get("start_time", 0.0)) for a in allocations_meant(world, said.row)]
     must(began in starts, "it began", began, starts)
     must(world.now - began < least, "it has run long enough", world.now, began, least)
@@ -61,7 +61,7 @@ def spared_run_time(world: World, said: Said) -> None:
 def spared_ends_soon(world: World, said: Said) -> None:
     """Whether it is planned to end within the setting."""
     _now(world, said)
-    within, end = world.settings.pace.spare_if_ends_within, said.compared.get("planned_end")
+    within, end = world.settings.pace.spare_if_ends_within, said.number("planned_end")
     ends = [a.get("planned_end") for a in allocations_meant(world, said.row)]
     must(end in ends, "it is planned to end", end, ends)
     must(0 <= end - world.now <= within, "it does not end soon", end, world.now, within)
@@ -95,8 +95,8 @@ def pool_victims_per_hour(world: World, said: Said) -> None:
     given = [t / 1e6 for t in world.pace.taken[pool] if world.now - t / 1e6 < _HOUR]
     inside = [d for d in world.decided("preempt") if pool in world.pools_of(world.operation_of(d))]
     units = {d["operation"] if world.plan._system.preempts_operations else d["allocation"] for d in inside}
-    victims = said.compared.get("victims")
-    must(victims is not None and victims <= len(given) + len(units), "victims of the last hour", victims)
+    victims = said.number("victims")
+    must(victims <= len(given) + len(units), "victims of the last hour", victims)
     must(victims >= len(given), "victims of the last hour", victims, len(given))
     again = said.compared.get("again_from")
     if again is not None and given:

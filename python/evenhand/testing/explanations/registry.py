@@ -41,6 +41,12 @@ class Said:
         found: Mapping[str, Any] = self.met.get("compared", {})
         return found
 
+    def number(self, name: str) -> float:
+        """Return one of them; AssertionError if it is not said."""
+        value = self.compared.get(name)
+        must(isinstance(value, int | float), f"{name} is not said")
+        return float(value)  # type: ignore[arg-type]
+
 
 Check = Callable[["World", Said], None]
 _Checked = TypeVar("_Checked", bound=Check)

@@ -29,10 +29,10 @@ def check_sentences(world: World, explanation: Explanation, row: Row) -> Iterato
 
     Notes
     -----
-    A number may be shown rounded, as a share in percent, or as the time until an instant; then it must be that
-    to the last digit shown. It belongs to an explanation if it is one of its `numbers` or `looked_at`, of its
-    decisions, of its row or its operation's, of the policy's settings, or of the shares and statuses of its
-    operation and the pools above.
+    A number may be shown rounded, as a share in percent, or as the time until an instant; then it must be
+    that to the last digit shown. It belongs to an explanation if it is one of its `numbers` or `looked_at`,
+    of its decisions, of its row or its operation's, of the policy's settings, or of the shares and statuses
+    of its operation and the pools above.
     """
     pool = _belongings(world, explanation, row)
     values, texts = quoted(pool)
@@ -118,7 +118,7 @@ def _standing(world: World, elements: list[tuple[str, str]]) -> list[Any]:
         if kind == "operation":
             found.append(tale.at(0).usage[kind, name])
             for decided in world.decided("preempt", operation=name):
-                found.append(tale.part(tale.at(world.decisions.index(decided)).usage[kind, name]))
+                found.append(tale.part(tale.at([*world.decisions].index(dict(decided))).usage[kind, name]))
             found += _group_ends(world, name)
     return found
 

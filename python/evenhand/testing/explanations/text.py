@@ -69,7 +69,8 @@ def numbers_in(text: str) -> list[Number]:
 
     def clock(match: re.Match[str]) -> str:
         *parts, fraction = match.groups()
-        when = datetime(*map(int, parts), tzinfo=UTC).timestamp() + float(fraction or 0)  # type: ignore[arg-type]
+        year, month, day, hour, minute, second = map(int, parts)
+        when = datetime(year, month, day, hour, minute, second, tzinfo=UTC).timestamp() + float(fraction or 0)
         found.append(Number(match[0], when, 1e-6 + 1e-6 * bool(fraction), "instant"))
         return " "
 

@@ -26,7 +26,7 @@ def run_of(world: World) -> _Run:
         run = _Run(world.plan.snapshot, world.settings, world.state)
         run.go()
         world.__dict__["_run"] = run
-    return run  # type: ignore[no-any-return]
+    return run
 
 
 def session(world: World, name: object) -> Session:
@@ -172,8 +172,8 @@ def priority_out_of_range(world: World, said: Said) -> None:
     own = _own(world, said)
     must(own.refused == "priority_out_of_range", "it is refused", own.refused)
     told = said.compared or said.met
-    low, high = told.get("lowest"), told.get("highest")
-    must(low is not None and not low <= own.priority <= high, "priority and range", own.priority, low, high)
+    low, high = (float(told.get(name, "nan")) for name in ("lowest", "highest"))
+    must(low <= high and not low <= own.priority <= high, "priority and range", own.priority, low, high)
 
 
 @checks("request", "no_free_room", "no_room_even_with_victims", system=_SYSTEM)

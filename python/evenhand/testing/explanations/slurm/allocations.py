@@ -27,8 +27,7 @@ def _both(world: World, said: Said) -> tuple[Row, Row]:
 def tier_not_lower(world: World, said: Said) -> None:
     """Whether its partition's tier is not lower than that of a partition in which the other job waits."""
     own, asks = _both(world, said)
-    told = [said.compared.get(f"tier_of_{job['name']}") for job in (own, asks)]
-    must(None not in told, "the tiers are not said", dict(said.compared))
+    told = [said.number(f"tier_of_{job['name']}") for job in (own, asks)]
     must(told[0] >= told[1], "its tier is lower", told)
     must(told[0] in tiers_of(world, own) and told[1] in tiers_of(world, asks), "tiers", told)
 

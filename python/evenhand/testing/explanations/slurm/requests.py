@@ -102,13 +102,10 @@ def partition_time_limit(world: World, said: Said) -> None:
         float(row["duration"]) for row in world.requests_of(job["name"]) if row.get("duration") is not None
     ]
     wanted, parts = max(asked, default=None), parts_of(world, job)
-    least = job.get("settings", {}).get("time_min")
     found = []
     for part in parts:
         mine = wanted if wanted is not None else part.DefaultTime
-        found.append(
-            part.MaxTime is not None and mine is not None and min(mine, least or mine) > part.MaxTime
-        )
+        found.append(part.MaxTime is not None and mine is not None and mine > part.MaxTime)
     must(any(found), "time", wanted, [part.MaxTime for part in parts])
 
 

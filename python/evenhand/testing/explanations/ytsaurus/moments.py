@@ -342,7 +342,7 @@ def story(world: World) -> Story:
     found: Any = world.__dict__.get("_story")
     if found is None:
         found = world.__dict__["_story"] = Story(world)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def clearly_above(

@@ -77,7 +77,7 @@ def _eligible(tale: Story, stage: str, node: str, count: int, begin: int, *, pac
 
 
 def _cuts(tale: Story, said: Said, node: str, count: int) -> set[int]:
-    """Return when groups were cut that count: at the node's report; of a refusal at the last, or at the end."""
+    """Return when groups were cut: at the node's report; of a refusal at the last one, or at the end."""
     if said.met.get("stage"):
         return {tale.before(node)}
     return {tale.before([*tale.order][-1]), count}

@@ -51,7 +51,7 @@ class Rooms:
         )
 
     def _use(self, node: object, amounts: Mapping[str, float], sign: int) -> None:
-        for place in ([] if node is None else [str(node)]) + [None]:  # type: ignore[list-item]
+        for place in ([] if node is None else [str(node)]) + [None]:
             for r, amount in amounts.items():
                 self.unused[place][r] -= sign * amount
 
