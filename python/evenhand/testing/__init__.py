@@ -5,7 +5,8 @@ through all of it (both need the extra `test`). `invariants` and `metamorphic` h
 and `assertions` compares results in the words of the field. `plan_laws`, `job_laws`, `queue_laws` and
 `priority_laws` hold the laws of plans, `successive` those of plans that follow each other; `fewest` and
 `fewest_jobs` check proofs that victims are the fewest or the cheapest. `adapters` checks an adapter of your
-own. `sessions` plans small clusters of sessions slowly, for the laws.
+own, and `explanations` holds every code and sentence that a plan explains against facts counted anew.
+`sessions` plans small clusters of sessions slowly, for the laws.
 
 Modules are imported when they are first used.
 """

@@ -54,6 +54,12 @@ NodeWork::Amounts NodeWork::promised(Id request) const {
   return sum;
 }
 
+NodeWork::Amounts NodeWork::with_promise(const Amount* room, Id request) const {
+  Amounts sum = promised(request);
+  for (Size r = 0; r < width_; ++r) sum[r] += room[r];
+  return sum;
+}
+
 NodeWork::Amounts NodeWork::room_for(Id request) const {
   Amounts room = room_;
   if (request == kNoId || promises_.empty()) return room;
@@ -120,7 +126,7 @@ Column<Id> NodeWork::graceful_victims() {
   return slots;
 }
 
-void NodeWork::collect_eligible(const StageRule& rule) {
+void NodeWork::collect_eligible(const StageRule& rule, std::span<const Id> but) {
   const ClusterState& s = workspace_.state;
   const bool ssd_node = workspace_.is_ssd_node(node_);
   const bool shields =
@@ -134,7 +140,7 @@ void NodeWork::collect_eligible(const StageRule& rule) {
   spared_from_ = rule.stage;
   room_with_victims_ = room_with_spared_ = room_;
   for (const Id slot : workspace_.present) {
-    if (!s.running(slot)) continue;
+    if (!s.running(slot) || std::ranges::binary_search(but, slot)) continue;
     const Id operation = s.operation_of(slot);
     const Workspace::Exposure exposure = workspace_.exposure(operation);
     if (!exposure.to(rule.stage)) continue;

@@ -50,7 +50,7 @@ class NodeWork {
   Column<Id> graceful_victims();
 
   // --- a preemptive stage
-  void collect_eligible(const StageRule& rule);
+  void collect_eligible(const StageRule& rule, std::span<const Id> but = {});
   // With all that some candidate may take; what it may take itself can be less.
   const Amount* room_with_victims() const noexcept { return room_with_victims_.data(); }
   bool fits_with_promise_and_victims(Id request) const {
@@ -65,6 +65,8 @@ class NodeWork {
   // not. The first in canonical order of those that it spares.
   const Spared* spared(Id slot, Stage stage) const noexcept;
   const Spared* first_spared() const noexcept;
+  // Some room, and what leaves for the request.
+  std::array<Amount, kMaxResources> with_promise(const Amount* room, Id request) const;
   // Victims for a request that fits with all of them; false if a rule of the stage
   // forbids it after all.
   bool choose(const StageRule& rule, Id request);

@@ -55,6 +55,13 @@ bool RecordingObserver::may_preempt(const Workspace& workspace, Id operation) co
   });
 }
 
+// Repair within a stage decides, too, and starts nothing.
+bool RecordingObserver::started_since(const Workspace& workspace) const {
+  const auto& rows = workspace.decisions.rows();
+  return std::any_of(rows.begin() + static_cast<std::ptrdiff_t>(decisions_before_), rows.end(),
+                     [](const Decision& d) { return d.action == Action::kStart; });
+}
+
 bool RecordingObserver::lacks(const Amount* least, const Amount* room, std::size_t width,
                               Amounts& missing) const {
   bool any = false;
@@ -100,7 +107,8 @@ void RecordingObserver::request_after(Workspace& workspace, const NodeWork& work
   if (barred(workspace, work, stage)) return;
   Amounts missing{};
   if (stage == Stage::kRegular) {
-    if (!work.fits_with_promise(q) && lacks(work.least_room(q), work.room(), width, missing))
+    if (!work.fits_with_promise(q) &&
+        lacks(work.least_room(q), work.with_promise(work.room(), q).data(), width, missing))
       return add(work, workspace, stage, Outcome::kNoFreeRoom, &missing);
   } else if (!workspace.queue(stage).contains(o)) {
     // A stage for special nodes has nothing to say of a request that does not need them.
@@ -110,7 +118,8 @@ void RecordingObserver::request_after(Workspace& workspace, const NodeWork& work
       add(work, workspace, stage, Outcome::kNotStarving);
     return;
   } else if (!work.fits_with_promise_and_victims(q) &&
-             lacks(work.least_room(q), work.room_with_victims(), width, missing)) {
+             lacks(work.least_room(q), work.with_promise(work.room_with_victims(), q).data(), width,
+                   missing)) {
     Amounts even_so{};
     const bool by_pace = workspace.pace.on() &&
                          (work.fits_with_promise_and_spared(q) ||
@@ -123,8 +132,7 @@ void RecordingObserver::request_after(Workspace& workspace, const NodeWork& work
     workspace.lacking_limits(o, work.need(q), is_preemptive(stage), missing.data());
     return add(work, workspace, stage, Outcome::kLimitsOfOperationOrPool, &missing);
   }
-  if (workspace.decisions.rows().size() > decisions_before_)
-    return add(work, workspace, stage, Outcome::kStageTaken);
+  if (started_since(workspace)) return add(work, workspace, stage, Outcome::kStageTaken);
   if (workspace.held_by_caps(q))
     return add(work, workspace, stage, Outcome::kVictimsSpared, nullptr, work.first_spared());
   if (stage == Stage::kFullHost) {
@@ -148,7 +156,10 @@ void RecordingObserver::allocation_after(Workspace& workspace, const NodeWork& w
     return add(work, workspace, stage, spared->why, nullptr, spared);
   if (stage == Stage::kGraceful) return;
   if (!is_preemptive(stage)) {
-    add(work, workspace, stage, Outcome::kNoViolation);
+    const Id o = workspace.state.operation_of(slot);
+    const bool over =
+        stage == Stage::kOvercommit ? work.overcommitted() : workspace.over_limit(o) != kNoId;
+    if (!over) add(work, workspace, stage, Outcome::kNoViolation);
     return;
   }
   add(work, workspace, stage, left_alone(workspace, work, stage, lowest));
@@ -168,7 +179,7 @@ Outcome RecordingObserver::left_alone(Workspace& workspace, const NodeWork& work
   if (level(group, aggressive, ssd) < lowest)
     return level(group, true, ssd) < lowest ? Outcome::kProtectedGroup
                                             : Outcome::kAggressiveNotAllowed;
-  if (workspace.decisions.rows().size() == decisions_before_) return Outcome::kNoStartInStage;
+  if (!started_since(workspace)) return Outcome::kNoStartInStage;
   const auto wanted = work.looked_at();
   const auto place = std::ranges::find(wanted, slot) - wanted.begin();
   return static_cast<std::size_t>(place) < workspace.selector.considered()

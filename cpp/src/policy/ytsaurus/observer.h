@@ -32,6 +32,7 @@ class RecordingObserver {
   void allocation_after(Workspace& workspace, const NodeWork& work, Stage stage, Level lowest);
   Outcome left_alone(Workspace& workspace, const NodeWork& work, Stage stage, Level lowest) const;
   bool may_preempt(const Workspace& workspace, Id operation) const;  // in any stage, on any node
+  bool started_since(const Workspace& workspace) const;              // in the stage
   bool lacks(const Amount* least, const Amount* room, std::size_t width, Amounts& missing) const;
 
   Recorder* recorder_;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 
@@ -16,21 +17,29 @@ struct Rooms {
   Column<Amount> free, preemptive, aggressive;  // one row a node
   // With what the pace spares, too; empty: it spares nothing.
   Column<Amount> preemptive_unpaced, aggressive_unpaced;
+  // Nodes where something leaves for requests: by place among the nodes.
+  std::map<Size, NodeWork> promising;
 };
 
 Rooms rooms_of(Workspace& workspace, const Column<Id>& nodes) {
   Rooms rooms;
   workspace.groups.refresh_unheld(workspace.state);  // as the last heartbeat cut them
   const Size width = workspace.state.width();
+  // What this plan has started is no victim of it.
+  Column<Id> fresh;
+  for (const Decision& d : workspace.decisions.rows())
+    if (d.action == Action::kStart) fresh.push_back(d.slot);
+  std::ranges::sort(fresh);
   const auto append = [&](Column<Amount>& to, const Amount* room) {
     to.insert(to.end(), room, room + width);
   };
-  for (const Id node : nodes) {
-    NodeWork work(workspace, node);
+  for (Size place = 0; place < nodes.size(); ++place) {
+    NodeWork work(workspace, nodes[place]);
+    if (work.has_promises()) rooms.promising.emplace(place, work);
     append(rooms.free, work.room());
     for (const StageRule& rule : stage_rules(workspace.settings, false)) {
       if (rule.stage != Stage::kPreemptive && rule.stage != Stage::kAggressive) continue;
-      work.collect_eligible(rule);
+      work.collect_eligible(rule, fresh);
       append(rule.stage == Stage::kPreemptive ? rooms.preemptive : rooms.aggressive,
              work.room_with_victims());
       if (workspace.pace.on())
@@ -59,7 +68,7 @@ class Finder {
     const LiveTable<RequestColumns>& q = workspace_.state.requests();
     const bool anywhere = q.get(&RequestColumns::required_node, request, kNoId) == kNoId &&
                           q.list(&RequestColumns::node_tags, request).empty() &&
-                          !workspace_.settings.ssd_stages;
+                          !workspace_.settings.ssd_stages && rooms_.promising.empty();
     // Requests that may run anywhere differ in their amounts only.
     const std::pair key{stage, anywhere ? workspace_.shapes().of(request)
                                         : static_cast<Id>(workspace_.shapes().size()) + request};
@@ -96,14 +105,25 @@ class Finder {
       }
       double lack = 0;
       const Amount* room = rooms.data() + n * width;
+      std::array<Amount, kMaxResources> with{}, unspared{};
+      const auto promising = rooms_.promising.find(n);
+      if (promising != rooms_.promising.end()) {
+        with = promising->second.with_promise(room, request);
+        room = with.data();
+      }
       for (Size r = 0; r < width; ++r)
         if (least_room[r] > room[r])
           lack = std::max(lack, static_cast<double>(least_room[r] - room[r]) /
                                     static_cast<double>(std::max<Amount>(total[r], 1)));
       best.fits |= lack == 0;
-      if (stage != Stage::kRegular && !unpaced.empty())
-        best.fits_unpaced |=
-            std::equal(least_room, least_room + width, unpaced.row(n, width), std::less_equal<>());
+      if (stage != Stage::kRegular && !unpaced.empty()) {
+        const Amount* all = unpaced.row(n, width);
+        if (promising != rooms_.promising.end()) {
+          unspared = promising->second.with_promise(all, request);
+          all = unspared.data();
+        }
+        best.fits_unpaced |= std::equal(least_room, least_room + width, all, std::less_equal<>());
+      }
       if (best.nodes++ == 0 || lack < least) {
         least = lack;
         for (Size r = 0; r < width; ++r)

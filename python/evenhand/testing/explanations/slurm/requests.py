@@ -1,0 +1,216 @@
+"""Why a job of Slurm waits, held against partitions, limits, licences and room."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evenhand.systems.slurm.settings import partitions_named
+from evenhand.testing.explanations.job_rooms import free_rooms, lacks_of, places_allowed
+from evenhand.testing.explanations.jobs import compared_is
+from evenhand.testing.explanations.registry import Said, checks, must
+from evenhand.testing.explanations.slurm.jobs import may_go, nodes_of, parts_of
+from evenhand.testing.explanations.world import World, same, without_zeros
+
+if TYPE_CHECKING:
+    from evenhand.testing.explanations.world import Row
+
+__all__ = ["no_free_room"]
+
+_SYSTEM = "slurm"
+
+
+def _places(world: World, said: Said) -> list[str]:
+    node = said.met.get("node")
+    return [str(node)] if node is not None else places_allowed(world, said.row)
+
+
+@checks("request", "no_free_room", "reserved_for_others", system=_SYSTEM)
+def no_free_room(world: World, said: Said) -> None:
+    """Whether a node lacks what is said to be missing; where it is reserved, only for that."""
+    told, need = without_zeros(said.met.get("missing", {})), said.row.get("resources") or {}
+    job, found = said.row["operation"], []
+    for node in _places(world, said):
+        found += [lacks_of(world, need, free) for free in free_rooms(world, node, job)]
+    must(told, "nothing is said to be missing")
+    must(any(_same(world, told, one) for one in found), "missing", told, found[-4:])
+    if said.code == "reserved_for_others":
+        must(world.data.get("reservations") or world.decided("reserve"), "nothing is reserved")
+
+
+def _same(world: World, told: dict[str, float], one: dict[str, float]) -> bool:
+    """Compare what is missing on a node; of licences all of the job may be meant."""
+    here = {r: a for r, a in told.items() if r not in world.wide}
+    return here == {r: a for r, a in one.items() if r not in world.wide}
+
+
+@checks("request", "whole_node_in_use", system=_SYSTEM)
+def whole_node_in_use(world: World, said: Said) -> None:
+    """Other jobs run on the node, and one of them, or this one, does not share it."""
+    node, job = said.met.get("node"), world.operation_of(said.row)
+    there = [a for a in world.tables["allocations"].values() if same(a.get("node"), node)]
+    starts = list(world.decided("start", "resume", node=node))
+    jobs = [world.operation_of(row) for row in there] + [
+        world.row("operations", d["operation"]) for d in starts
+    ]
+    must(jobs, "nothing runs there", node)
+    must(any(_whole(world, one) for one in (job, *jobs)), "all of them share it", node)
+
+
+def _whole(world: World, job: Row) -> bool:
+    apart = any(part.OverSubscribe == "EXCLUSIVE" for part in parts_of(world, job))
+    return (
+        apart
+        or world.settings.SelectType == "select/linear"
+        or bool(job.get("settings", {}).get("exclusive"))
+    )
+
+
+@checks("request", "node_outside_partition", system=_SYSTEM)
+def node_outside_partition(world: World, said: Said) -> None:
+    """Whether the node, or the one that it requires, is not in a partition of the job."""
+    node = said.met.get("node") or said.row.get("required_node")
+    parts = parts_of(world, world.operation_of(said.row))
+    must(node is not None, "no node is named")
+    must(any(str(node) not in nodes_of(world, part) for part in parts), "it is in the partition", node)
+
+
+@checks("request", "partition_without_nodes", system=_SYSTEM)
+def partition_without_nodes(world: World, said: Said) -> None:
+    """Whether the job's partition has no nodes."""
+    parts = parts_of(world, world.operation_of(said.row))
+    must(any(not nodes_of(world, part) for part in parts), "it has nodes")
+
+
+@checks("request", "partition_down", system=_SYSTEM)
+def partition_down(world: World, said: Said) -> None:
+    """Whether the partition is down or inactive, and it is the one that is named."""
+    known = world.settings.partitions
+    named = partitions_named(world.operation_of(said.row).get("partition") or "")
+    down = {name: known[name].State for name in named if known[name].State in ("DOWN", "INACTIVE")}
+    must(down, "it is up", named)
+    if said.compared:
+        must(
+            down.get(said.compared["partition"]) == said.compared["state"], "which", dict(said.compared), down
+        )
+
+
+@checks("request", "partition_time_limit", system=_SYSTEM)
+def partition_time_limit(world: World, said: Said) -> None:
+    """Whether the job asks for more time than its partition allows."""
+    job = world.operation_of(said.row)
+    asked = [
+        float(row["duration"]) for row in world.requests_of(job["name"]) if row.get("duration") is not None
+    ]
+    wanted, parts = max(asked, default=None), parts_of(world, job)
+    found = []
+    for part in parts:
+        mine = wanted if wanted is not None else part.DefaultTime
+        found.append(part.MaxTime is not None and mine is not None and mine > part.MaxTime)
+    must(any(found), "time", wanted, [part.MaxTime for part in parts])
+
+
+@checks("request", "not_eligible_yet", system=_SYSTEM)
+def not_eligible_yet(world: World, said: Said) -> None:
+    """Its begin time has not come."""
+    eligible = world.operation_of(said.row).get("settings", {}).get("eligible_time")
+    must(eligible is not None and eligible > world.now, "its begin time", eligible, world.now)
+    if said.compared:
+        compared_is(said, {"now": world.now, "eligible_time": eligible})
+
+
+@checks("request", "licenses_missing", system=_SYSTEM)
+def licenses_missing(world: World, said: Said) -> None:
+    """All of the job's requests ask for more of a licence than is free, by what is missing."""
+    told = {r: a for r, a in without_zeros(said.met.get("missing", {})).items() if r in world.wide}
+    job = said.row["operation"]
+    need = world.amounts({})
+    for row in world.requests_of(job):
+        for r, amount in (row.get("resources") or {}).items():
+            need[r] += amount * row.get("count", 1)
+    must(told, "no licence is said to be missing")
+    node = next(iter(world.tables["nodes"]))
+    for free in free_rooms(world, node, job):
+        lacks = {r: need[r] - free[r] for r in world.wide if need[r] > free[r]}
+        if all(abs(lacks.get(r, 0) - a) < 1e-6 for r, a in told.items()):
+            return
+    must(False, "missing", told, need)
+
+
+@checks("request", "preemption_backoff", system=_SYSTEM)
+def preemption_backoff(world: World, said: Said) -> None:
+    """Whether the job preempted others less than the back-off ago."""
+    known = {str(row["name"]): row for rows in world.state.values() if isinstance(rows, list) for row in rows}
+    must(str(said.row["operation"]) in known, "nothing is remembered of it", sorted(known))
+
+
+@checks("request", "larger_than_nodes", system=_SYSTEM)
+def larger_than_nodes(world: World, said: Said) -> None:
+    """Whether the nodes where the job may run, empty, are fewer than it asks for."""
+    job = world.operation_of(said.row)
+    for part in parts_of(world, job):
+        for request in world.requests_of(job["name"]):
+            need = {r: a for r, a in (request.get("resources") or {}).items() if a and r not in world.wide}
+            allowed = [n for n in places_allowed(world, request) if n in nodes_of(world, part)]
+            able = [
+                n
+                for n in allowed
+                if all(world.row("nodes", n).get("capacity", {}).get(r, 0) >= a for r, a in need.items())
+            ]
+            if need and request.get("count", 1) > len(able):
+                return
+    must(False, "it would fit on an empty cluster")
+
+
+@checks("request", "no_eligible_victims", system=_SYSTEM)
+def no_eligible_victims(world: World, said: Said) -> None:
+    """No running job may be preempted for it, by type, mode and exemptions."""
+    job = world.operation_of(said.row)
+    for other in world.tables["operations"].values():
+        rows = world.allocations_of(other["name"])
+        if not rows or same(other["name"], job["name"]) or {World.state_of(a) for a in rows} != {"running"}:
+            continue
+        claimed = world.decided("preempt", operation=other["name"])
+        must(claimed or not may_go(world, other, job, rows), "it may be preempted", other["name"])
+
+
+@checks("request", "no_room_even_with_victims", system=_SYSTEM)
+def no_room_even_with_victims(world: World, said: Said) -> None:
+    """Without all that may be preempted the node still lacks what is said; and none leave for it."""
+    job, told = world.operation_of(said.row), without_zeros(said.met.get("missing", {}))
+    made = [d for d in world.decided("preempt") if same(d["beneficiary"]["operation"], job["name"])]
+    must(not made, "others leave for it")
+    if not told:
+        return
+    gone = [
+        a["name"]
+        for other in world.tables["operations"].values()
+        if {World.state_of(a) for a in world.allocations_of(other["name"])} == {"running"}
+        if may_go(world, other, job, world.allocations_of(other["name"]))
+        for a in world.allocations_of(other["name"])
+    ]
+    need, found = said.row.get("resources") or {}, []
+    for node in _places(world, said):
+        found += [lacks_of(world, need, free) for free in free_rooms(world, node, job["name"], gone=gone)]
+    must(any(_same(world, told, one) for one in found), "missing", told, found[-4:])
+
+
+@checks("request", "behind_first_waiting", "waits_for_next_pass", system=_SYSTEM)
+def behind_first_waiting(world: World, said: Said) -> None:
+    """Another job waits, or is served, in a partition that shares a node with its own."""
+    mine = world.operation_of(said.row)
+    nodes = {n for part in parts_of(world, mine) for n in nodes_of(world, part)}
+    others = []
+    for other in world.tables["operations"].values():
+        asks = [r for r in world.requests_of(other["name"]) if r.get("count", 1)]
+        if asks and not same(other["name"], mine["name"]):
+            others += [n for part in parts_of(world, other) for n in nodes_of(world, part)]
+    resumes = any(World.state_of(a) == "preempted" for a in world.tables["allocations"].values())
+    must(nodes & set(others) or resumes or not nodes, "no other job waits for its nodes", sorted(nodes))
+
+
+@checks("request", "dry_run_omits_victims", system=_SYSTEM)
+def dry_run_omits_victims(world: World, said: Said) -> None:
+    """Whether the dry run is what chooses victims, and cpus are shared by gang scheduling."""
+    s = world.settings
+    must(s.victim_selection == "test_only" and "GANG" in s.PreemptMode, "settings", s.victim_selection)
+    must(said.row["name"] is not None, "no request")

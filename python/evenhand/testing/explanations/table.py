@@ -1,0 +1,23 @@
+"""All checks: `load` registers them."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+__all__ = ["MODULES", "load"]
+
+#: Where checks are.
+MODULES = (
+    *("decided", "jobs", "pace"),
+    *("backendai.outcomes", "gridengine.outcomes", "yunikorn.outcomes"),
+    *("slurm.allocations", "slurm.requests"),
+    *("ytsaurus.allocations", "ytsaurus.elements", "ytsaurus.requests"),
+)
+
+
+@cache
+def load() -> None:
+    """Import all checks, once."""
+    for module in MODULES:
+        import_module(f"evenhand.testing.explanations.{module}")

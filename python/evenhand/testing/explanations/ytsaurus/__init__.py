@@ -1,0 +1,1 @@
+"""Checks of what the policy of YTsaurus says."""
