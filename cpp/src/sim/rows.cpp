@@ -73,6 +73,7 @@ void Engine::read_start() {
     if (state_->away(slot)) {
       --running_count_;
       ++away_count_;
+      log_.allocations.outcome[r.log] = Outcome::kSuspended;  // before the beginning
       if (const Amount* kept = state_->kept(slot)) hold(slot, kept, 1);
       continue;
     }

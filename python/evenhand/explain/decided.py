@@ -169,7 +169,8 @@ def explain_resumed(facts: Facts, row: int) -> Explanation:
 def _counted(decision: Decision) -> dict[str, str]:
     """Return what was counted in a queue, as it stands in a sentence."""
     return {
-        name: name_of(decision.numbers.get(name, "")) for name in ("queue", "count", "most", "level", "seq_no")
+        name: name_of(decision.numbers.get(name, ""))
+        for name in ("queue", "count", "most", "level", "seq_no")
     }
 
 

@@ -196,8 +196,9 @@ class MappedCore:
     def trace(self, kind: str, row: int) -> Mapping[str, NDArray[Any]]:
         """Decide again with a recorder: all that was looked at for one allocation or request."""
         table = "requests" if kind == "request" else "allocations"
-        found = self._named(self._trace(kind, int(self._live[table][row])))
-        return {**found, "facts": [self._facts(one) for one in found["facts"]]}
+        found: dict[str, Any] = dict(self._named(self._trace(kind, int(self._live[table][row]))))
+        found["facts"] = [self._facts(one) for one in found["facts"]]
+        return found
 
     def _facts(self, facts: Mapping[str, Any]) -> dict[str, Any]:
         """Return what was compared, by rows of the snapshot."""

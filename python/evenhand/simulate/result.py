@@ -51,7 +51,8 @@ class Result:
     ``allocations`` has a row for each run of an allocation on a node: ``request, operation, node, start,
     began`` (its work did: later than it started where others left for it), ``end, outcome, requeued, kept,
     lost`` (seconds of its work), ``reason, stage`` (of the decision that ended it), ``decision,
-    resumed_from`` (rows).
+    resumed_from`` (rows). What was suspended at the beginning has a row without an end, with outcome
+    ``suspended``.
 
     ``operations``: ``operation, pool, submit, first_start, end, waited`` (for its first start), ``run``
     (allocation time), ``lost`` (of it), ``preempted`` (how often), ``completed, lost_count, unfinished`` (how

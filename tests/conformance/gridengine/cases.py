@@ -263,8 +263,11 @@ def _host(case: Mapping[str, Any], running: list[Row], waiting: list[Row]) -> eh
             "operations": [{"name": task["id"], "pool": task["queue"]} for task in tasks],
             "allocations": [
                 {
-                    **{"name": f"{task['id']}@host", "operation": task["id"], "node": "host"},
-                    **{"resources": {"slots": 1}, "start_time": task["start"]},
+                    "name": f"{task['id']}@host",
+                    "operation": task["id"],
+                    "node": "host",
+                    "resources": {"slots": 1},
+                    "start_time": task["start"],
                 }
                 for task in running
             ],

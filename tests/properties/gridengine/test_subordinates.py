@@ -86,6 +86,26 @@ def test_a_run_is_what_the_rule_says(pick: Pick) -> None:
 
 
 @given(pick=DRAWS)
+def test_nothing_is_preempted_for_a_suspended_queue(pick: Pick) -> None:
+    """On full hosts, with the automatic trigger: no victim makes room where nothing may start."""
+    data, policy = drawn(pick)
+    for row in data["nodes"]:
+        here = [a for a in data["allocations"] if a["node"] == row["name"]]
+        held = sum(a.get("held", a["resources"]).get("slots", 0) for a in here)
+        row["capacity"]["slots"] = held + pick((0, 0, 1))
+    for row in data["operations"]:
+        row["priority"] = row.get("priority", pick((0, 0, 3)))
+    for row in data["requests"]:
+        row |= {"reserve": True, "duration": 100}
+    more = {"max_preemptees": 10, "max_reservation": 10, "automatic_preemption": True}
+    policy = eh.policies.GridEngine(queues=drawn_lists(pick), **more)
+    plan = eh.plan(eh.Snapshot.from_dict(data), policy)
+    run = Run(World(data, policy.settings))
+    assert said(plan) == run.decisions
+    assert {r.request: r.rule for r in plan.refusals} == run.rules
+
+
+@given(pick=DRAWS)
 def test_it_comes_to_rest_within_every_threshold(pick: Pick) -> None:
     """Nothing that waits: the second run stops or resumes no more on one host, and no list is broken."""
     data, policy = drawn(pick)

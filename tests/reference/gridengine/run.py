@@ -9,28 +9,8 @@ from typing import Any
 
 from tests.reference.gridengine.requests import Accepted
 from tests.reference.gridengine.subordinates import Subordination, Trees
+from tests.reference.gridengine.waiting import Part, Waiting
 from tests.reference.gridengine.world import FOREVER, MODES, Amounts, Job, Take, World, less, minimum
-
-
-@dataclass
-class Part:
-    """A copy of a request, or a stopped allocation."""
-
-    row: Mapping[str, Any]
-    need: Mapping[str, float]
-    only: str | None = None  # where a stopped one is
-
-
-@dataclass
-class Waiting:
-    """What waits: a job, or a preemptee."""
-
-    job: Job
-    parts: list[Part]
-    duration: float
-    preemptee: bool
-    reserve: bool = False
-    since: float = 0
 
 
 @dataclass

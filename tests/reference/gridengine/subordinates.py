@@ -64,7 +64,9 @@ class Trees:
         rows = job.allocations
         return (
             bool(rows)
-            and all(a.get("state") == "preempted" and _all(a.get("held")) == _all(a["resources"]) for a in rows)
+            and all(
+                a.get("state") == "preempted" and _all(a.get("held")) == _all(a["resources"]) for a in rows
+            )
             and any(self.subject(self.world.queue_name(a)) for a in rows)
         )
 

@@ -102,7 +102,9 @@ class World:
     def queue_name(self, allocation: Mapping[str, Any]) -> str | None:
         """That of its row, else that which is called like its job's pool."""
         own = (allocation.get("settings") or {}).get("queue")
-        return self.known(own) if own is not None else self.known(self.jobs[str(allocation["operation"])].pool)
+        return (
+            self.known(own) if own is not None else self.known(self.jobs[str(allocation["operation"])].pool)
+        )
 
     def known(self, queue: str | None) -> str | None:
         """None: no setting says anything of it."""

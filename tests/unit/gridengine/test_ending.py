@@ -17,8 +17,13 @@ def run(action: str, notify: float) -> tuple[Any, Any]:
         {"now": 0, "resources": SLOTS, "nodes": [{"name": "h", "capacity": {"slots": 1}}]}
     )
     policy = eh.policies.GridEngine(
-        **{"max_reservation": 9, "max_preemptees": 1, "automatic_preemption": True, "DURATION_OFFSET": 0},
-        **{"preemption_distance": 0, "preemption_action": action, "notify": notify},
+        max_reservation=9,
+        max_preemptees=1,
+        automatic_preemption=True,
+        DURATION_OFFSET=0,
+        preemption_distance=0,
+        preemption_action=action,
+        notify=notify,
     )
     job = {"reserve": True, "resources": {"slots": 1}}
     rows = [

@@ -1,7 +1,8 @@
-"""What each action frees, cell by cell: action, kind of resource, aapre, keep_resources, what is taken (U8 to U13).
+"""What each action frees, by action, kind of resource, aapre and keep_resources (U8 to U13).
 
-The table is that of the manual, Univa Grid Engine 8.5.4, sge_preemption(5), written down by hand; slots that are
-not available after preemption, of which the manual does not speak, are kept by P and N and freed by S.
+The table is that of the manual, Univa Grid Engine 8.5.4, sge_preemption(5), written down by hand; slots
+that are not available after preemption, of which the manual does not speak, are kept by P and N and freed
+by S.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ def test_the_page_has_every_cell() -> None:
     assert spec.loader is not None
     generate = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(generate)
-    lines = [line.strip("| ").split(" | ") for line in generate.actions_page().splitlines() if line[:1] == "|"]
+    lines = [
+        line.strip("| ").split(" | ") for line in generate.actions_page().splitlines() if line[:1] == "|"
+    ]
     cells = {(row[0], row[2], row[3]): row[4] for row in lines[2:]}
     assert cells == {
         (action, kind, "yes" if aapre else "no"): "free" if frees(action, kind, aapre) else "kept"
@@ -80,8 +83,12 @@ def test_a_run_does_what_the_table_says(action: str, kind: str, aapre: bool, kee
             "operations": [{"name": "1", "priority": 0.1}, {"name": "2", "priority": 0.9}],
             "allocations": [
                 {
-                    **{"name": "a", "operation": "1", "node": "h", "resources": {"cores": 2, "x": HELD}},
-                    **{"checkpointable": True, "rerunnable": True},
+                    "name": "a",
+                    "operation": "1",
+                    "node": "h",
+                    "resources": {"cores": 2, "x": HELD},
+                    "checkpointable": True,
+                    "rerunnable": True,
                 }
             ],
             "requests": [
@@ -90,7 +97,9 @@ def test_a_run_does_what_the_table_says(action: str, kind: str, aapre: bool, kee
         }
     )
     policy = eh.policies.GridEngine(
-        **{"max_reservation": 1, "max_preemptees": 1, "preemptees_keep_resources": keep},
+        max_reservation=1,
+        max_preemptees=1,
+        preemptees_keep_resources=keep,
         lo_licenses=["x"] if cluster else [],
     )
     command = {"consumer": "2", "providers": ["1"], "action": action, "manager": True}
@@ -107,7 +116,14 @@ def test_a_run_does_what_the_table_says(action: str, kind: str, aapre: bool, kee
     assert dict(victim.freed).get("x", 0) == (freed if free else 0)
     assert dict(victim.kept).get("x", 0) == HELD - (freed if free else 0)
     assert victim.freed["cores"] == (1 if keep and action in "PNS" else 2)
-    assert victim.mode == {
-        **{"T": "terminate", "R": "requeue", "C": "checkpoint"},
-        **{"P": "preempt", "N": "enhanced_suspend", "S": "suspend"},
-    }[action]
+    assert (
+        victim.mode
+        == {
+            "T": "terminate",
+            "R": "requeue",
+            "C": "checkpoint",
+            "P": "preempt",
+            "N": "enhanced_suspend",
+            "S": "suspend",
+        }[action]
+    )

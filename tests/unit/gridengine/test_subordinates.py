@@ -32,8 +32,12 @@ def host(*jobs: tuple[Any, ...], waiting: tuple[Any, ...] = (), slots: int = 30)
             "operations": operations,
             "allocations": [
                 {
-                    **{"name": f"{name}-a", "operation": name, "node": "h", "resources": {"slots": 1}},
-                    **{"start_time": start, **(more[0] if more else {})},
+                    "name": f"{name}-a",
+                    "operation": name,
+                    "node": "h",
+                    "resources": {"slots": 1},
+                    "start_time": start,
+                    **(more[0] if more else {}),
                 }
                 for name, _, start, *more in jobs
             ],
@@ -64,7 +68,10 @@ def test_jobs_stop_while_more_run_than_the_threshold(low: int, expected: list[st
 
 @pytest.mark.parametrize(("running", "expected"), [(1, ["l0", "l1"]), (2, ["l0"]), (3, []), (4, [])])
 def test_jobs_resume_while_fewer_run_than_the_threshold(running: int, expected: list[str]) -> None:
-    jobs = [*((f"h{i}", "high", i) for i in range(running)), *(stopped(f"l{i}", "low", 20 + i) for i in (0, 1))]
+    jobs = [
+        *((f"h{i}", "high", i) for i in range(running)),
+        *(stopped(f"l{i}", "low", 20 + i) for i in (0, 1)),
+    ]
     plan = eh.plan(host(*jobs), lists(high="slots=3(low)"))
     assert done(plan) == [("resume", name) for name in expected]
     assert {plan.job_states[name].status for name in expected} <= {"r"}
@@ -97,7 +104,9 @@ def test_the_highest_seq_no_stops_first(low: int, mid: int, expected: str) -> No
 
 
 def test_where_actions_differ_the_first_queue_of_the_tree_decides() -> None:
-    runs = host(("h", "high", 1), ("m1", "mid", 500), ("m2", "mid", 502), ("l1", "low", 501), ("l2", "low", 503))
+    runs = host(
+        ("h", "high", 1), ("m1", "mid", 500), ("m2", "mid", 502), ("l1", "low", 501), ("l2", "low", 503)
+    )
     assert done(eh.plan(runs, lists(high="slots=4(mid:0:lr,low:0:sr)"))) == [("preempt", "m1")]
     assert done(eh.plan(runs, lists(high="slots=4(low:0:sr,mid:0:lr)"))) == [("preempt", "l2")]
 
@@ -248,6 +257,48 @@ def test_queue_wise_nothing_starts_in_a_suspended_instance() -> None:
     assert done(eh.plan(host(("h", "high", 1), waiting=(("l", "low"),)), policy)) == [("start", "l")]
 
 
+@pytest.mark.parametrize("parts", [1, 2])
+@pytest.mark.parametrize(("threshold", "taken"), [(2, "h1"), (1, "h2")])
+def test_queue_wise_no_job_is_preempted_where_the_waiting_one_may_not_start(
+    parts: int, threshold: int, taken: str
+) -> None:
+    """Of two full hosts, the first is taken only while its instance of the queue is open."""
+    rows = [("top", "high", "h1", 9)]
+    rows += [(f"{node}-{i}", "other", node, 0) for node in ("h1", "h2") for i in range(parts)]
+    data = {
+        "now": NOW,
+        "resources": {"slots": {"kind": "slots"}},
+        "nodes": [
+            {"name": node, "capacity": {"slots": sum(row[2] == node for row in rows)}}
+            for node in ("h1", "h2")
+        ],
+        "pools": [{"name": name} for name in ("high", "low", "other")],
+        "operations": [
+            *({"name": name, "pool": pool, "priority": priority} for name, pool, _, priority in rows),
+            {"name": "w", "pool": "low", "priority": 5},
+        ],
+        "allocations": [
+            {"name": name, "operation": name, "node": node, "resources": {"slots": 1}, "start_time": 1}
+            for name, _, node, _ in rows
+        ],
+        "requests": [
+            {"name": "w-r", "operation": "w", "resources": {"slots": 1}, "count": parts, "reserve": True}
+        ],
+    }
+    policy = eh.policies.GridEngine(
+        queues={"high": {"subordinate_list": f"low={threshold}"}},
+        max_preemptees=4,
+        max_reservation=1,
+        automatic_preemption=True,
+    )
+    victims = [
+        d
+        for d in eh.plan(eh.Snapshot.from_dict(data), policy).decisions
+        if d.reason == "automatic_preemption"
+    ]
+    assert [d.node for d in victims] == [taken] * parts
+
+
 WRONG = [
     ("slots=4", "syntax"),
     ("slots=0(low)", "syntax"),
@@ -291,7 +342,12 @@ def test_the_order_and_the_numbers_are_in_the_reasons() -> None:
     plan = eh.plan(snapshot, lists(high="slots=2(low:7)"))
     (stop,) = plan.decisions
     assert {key: stop.numbers[key] for key in ("queue", "count", "most", "level", "seq_no", "wallclock")} == {
-        **{"queue": "high", "count": 3, "most": 2, "level": 1, "seq_no": 7, "wallclock": NOW - 3},
+        "queue": "high",
+        "count": 3,
+        "most": 2,
+        "level": 1,
+        "seq_no": 7,
+        "wallclock": NOW - 3,
     }
     why = plan.why("l2-a").text
     assert "3 jobs ran in queue high and below it" in why

@@ -68,7 +68,12 @@ def test_what_ran_at_the_beginning_ends_later_by_what_it_was_stopped(state: str)
     start = cluster(operations=[{"name": "l", "pool": "low"}], allocations=[row])
     workload = eh.simulate.Workload([job("x", "high", 0.0, 50.0)], resources=SLOTS)
     runs = eh.simulate(start, policy(1), workload, 400.0, schedule_interval=1.0).allocations
-    assert max(runs["end"][j] for j in range(len(runs)) if runs["operation"][j] == "l") == 150.0
+    seen = zip(*(runs[name] for name in ("operation", "start", "end", "outcome")), strict=True)
+    stopped = None if state == "preempted" else 0.0  # when is not known of what was stopped before
+    assert [row[1:] for row in seen if row[0] == "l"] == [
+        (0.0, stopped, "suspended"),
+        (50.0, 150.0, "completed"),
+    ]
 
 
 def test_a_live_cluster_stops_and_resumes() -> None:
@@ -89,5 +94,5 @@ def test_a_live_cluster_stops_and_resumes() -> None:
     (stopped,) = [a for a in live.snapshot().to_dict()["allocations"] if a["name"] == "l"]
     assert (stopped["state"], stopped["held"]) == ("preempted", {"slots": 1})
     assert not live.plan().decisions
-    live.apply([{"event": "ended", "allocation": done.started[0]}])
+    live.apply([{"event": "end", "allocation": done.started[0]}])
     assert [(d.action, d.operation) for d in live.plan().decisions] == [("resume", "l")]

@@ -11,7 +11,6 @@ from evenhand.adapters import gridengine
 from evenhand.systems.gridengine.text.config import read_complexes, read_parallel, read_queues, read_scheduler
 from evenhand.systems.gridengine.text.jobs import read_details, read_tasks
 from evenhand.systems.gridengine.text.machines import read_machines
-from evenhand.systems.gridengine.text.subordinates import Subordinate, Subordinates, read_subordinates
 from evenhand.systems.gridengine.text.values import amount, memory, seconds
 from tests.shared import DATA
 
@@ -194,7 +193,7 @@ def test_queues() -> None:
     high = queues["high.q"]
     assert (high.slots, high.rerun, high.suspend_method, high.batch) == (4, True, None, True)
     assert (high.environments, high.checkpoints) == (("mpi",), ("user",))
-    assert high.subordinates == Subordinates(4, (Subordinate("low.q", 0, "sr"),))
+    assert (high.subordinate_list, queues["low.q"].subordinate_list) == ("slots=4(low.q:0:sr)", None)
     text = "qname a\nslots 1,[h1=4], \\\n  [h2=8]\nsuspend_method /m.sh $action\nuser_lists staff\nseq_no 3\n"
     one = read_queues(text)["a"]
     assert (one.slots, one.suspend_method, one.restricted, one.seq_no) == (
@@ -217,13 +216,13 @@ def test_queues() -> None:
             read_queues(text)
 
 
-def test_subordinates() -> None:
-    assert read_subordinates("NONE") is None
-    found = read_subordinates("slots=2(b.q:1:lr, c.q:2)")
-    assert found == Subordinates(2, (Subordinate("b.q", 1, "lr"), Subordinate("c.q", 2, "sr")))
-    assert read_subordinates("b.q=2,c.q") == Subordinates(None, (Subordinate("b.q"), Subordinate("c.q")))
-    with pytest.raises(ValueError, match="the action sr or lr"):
-        read_subordinates("slots=2(b.q:1:xr)")
+def test_lists_of_subordinate_queues_decide_in_plans_unless_the_system_acts_by_itself() -> None:
+    reading = recorded()
+    assert reading.settings["queues"]["high.q"]["subordinate_list"] == "slots=4(low.q:0:sr)"
+    assert reading.policy().settings.queues["high.q"].slots == 4
+    assert "subordinate_list" not in reading.settings["queues"]["low.q"]
+    apart = recorded(subordination=False)
+    assert not [q for q in apart.settings["queues"].values() if "subordinate_list" in q]
 
 
 def test_parallel_environments() -> None:
@@ -345,7 +344,11 @@ def small(text: str, **more: Any) -> dict[str, Any]:
         ("t", "running"),
         ("Rr", "running"),
         ("s", "suspended"),
-        ("S", "suspended"),
+        ("S", "preempted"),
+        ("hS", "preempted"),
+        ("Ss", "suspended"),
+        ("TS", "suspended"),
+        ("dS", "preempting"),
         ("T", "suspended"),
         ("Ts", "suspended"),
         ("dr", "preempting"),
@@ -356,6 +359,13 @@ def small(text: str, **more: Any) -> dict[str, Any]:
 def test_letters_of_what_holds_room(letters: str, state: str) -> None:
     (row,) = small(qstat(job(letters)))["allocations"]
     assert row.get("state", "running") == state
+    assert row.get("held") == (row["resources"] if state == "preempted" else None)
+
+
+def test_what_stops_by_itself_is_suspended() -> None:
+    (row,) = small(qstat(job("S")), subordination=False)["allocations"]
+    assert row["state"] == "suspended"
+    assert "held" not in row
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ Column<Provider*> Run::on_one_node(const Question& question, const Hosts& hosts)
   for (const Id n : nodes_) {
     const Id first = hosts.first[n], end = hosts.first[at(n) + 1];
     if (first == end || hosts.priority[first] >= entry.priority || beaten(1, first) ||
-        !allowed(unit, n))
+        !may_start(entry, unit, n))
       continue;
     rooms_.lacks(unit.need, n, lacks.data());
     Size least = 1;

@@ -99,7 +99,7 @@ struct Run::OverHosts {
     Index sum = 0, with_all = 0;
     Column<Id> taken;
     for (const Id n : run.nodes_)
-      if (run.allowed(unit, n)) {
+      if (run.may_start(*question.entry, unit, n)) {
         now_[n] = parts_on(n);
         sum += now_[n];
         with_all += at_most(n, largest(n, lower_on(n)));

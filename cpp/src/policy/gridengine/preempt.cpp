@@ -77,7 +77,7 @@ Column<Provider*> Run::in_turn(const Entry& entry, const Column<Provider*>& cand
                           .budget = set_.minimum_budget};
   std::vector<SpreadNeed> needs;
   if (selection == VictimSelection::kMinimum)
-    for (const Unit& unit : entry.units) needs.push_back(spread(unit, entry.duration, candidates));
+    for (const Unit& unit : entry.units) needs.push_back(spread(entry, unit, candidates));
   question.necessary = needs;
   // What covers the need of a job of one request suffices, unless room is planned for others.
   if (needs.size() == 1) question.spread = needs.data();
@@ -110,8 +110,8 @@ Column<Index> Run::copies_without(const Unit& unit, Time duration,
   return copies;
 }
 
-SpreadNeed Run::spread(const Unit& unit, Time duration, const Column<Provider*>& candidates) {
-  const Column<Index> copies = copies_without(unit, duration, candidates);
+SpreadNeed Run::spread(const Entry& entry, const Unit& unit, const Column<Provider*>& candidates) {
+  const Column<Index> copies = copies_without(unit, entry.duration, candidates);
   const Id shared = rooms_.nodes();  // one site more: what the cluster shares
   const auto wide = [&](Size r) { return resources().scope[r] == ResourceScope::kCluster; };
   FreedByNode freed_on(at(shared) + 1, width_);
@@ -129,7 +129,7 @@ SpreadNeed Run::spread(const Unit& unit, Time duration, const Column<Provider*>&
     }
   SpreadNeed need(width_);
   need.copies = unit.count;
-  const Time until = after(state_.now(), duration);
+  const Time until = after(state_.now(), entry.duration);
   Column<Amount> lacks(width_, 0), levels, free(width_, 0);
   if (!nodes_.empty()) stays_free(nodes_[0], until, free.data());
   for (Size r = 0; !nodes_.empty() && r < width_; ++r)
@@ -137,7 +137,7 @@ SpreadNeed Run::spread(const Unit& unit, Time duration, const Column<Provider*>&
   if (std::ranges::any_of(lacks, [](Amount a) { return a > 0; }))
     need.add(freed_on.jobs(shared), freed_on.amounts(shared), lacks, true);
   for (const Id n : nodes_) {
-    if (!allowed(unit, n)) continue;
+    if (!may_start(entry, unit, n)) continue;
     levels.clear();
     stays_free_there(n, until, free.data());
     for (Index k = 1; k <= copies[n]; ++k) {

@@ -226,6 +226,10 @@ class Run {
   bool open(const Entry& entry, const Unit& unit, Id node) const {
     return !subordination_.has_pairs() || !subordination_.suspended(node, queue_of(entry, unit));
   }
+  // Where it may start now, as far as room is not asked for.
+  bool may_start(const Entry& entry, const Unit& unit, Id node) const {
+    return allowed(unit, node) && open(entry, unit, node);
+  }
   void subordinate();
 
   // run.cpp
@@ -277,7 +281,7 @@ class Run {
   // By node how often a unit fits there from now on, were all candidates gone.
   Column<Index> copies_without(const Unit& unit, Time duration,
                                const Column<Provider*>& candidates);
-  SpreadNeed spread(const Unit& unit, Time duration, const Column<Provider*>& candidates);
+  SpreadNeed spread(const Entry& entry, const Unit& unit, const Column<Provider*>& candidates);
   void take(Entry& entry, std::span<Provider* const> victims, Reason reason);
   void note_candidates(Attempt& attempt, const Question& question);
 

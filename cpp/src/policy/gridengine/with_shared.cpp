@@ -78,7 +78,7 @@ std::optional<Column<Provider*>> Run::with_shared(const Entry& entry,
   VictimSelector selector(width_);
   for (const Id n : nodes_) {
     const Id first = hosts.first[n], end = hosts.first[at(n) + 1];
-    if (!allowed(unit, n) || (!copies.empty() && copies[n] == 0)) continue;
+    if (!may_start(entry, unit, n) || (!copies.empty() && copies[n] == 0)) continue;
     stays_free_there(n, until, lacks.data());
     for (Size r = 0; r < width_; ++r)
       lacks[r] = wide(r) || unit.need[r] <= 0 ? 0 : std::max<Amount>(unit.need[r] - lacks[r], 0);

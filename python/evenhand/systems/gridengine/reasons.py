@@ -128,38 +128,38 @@ REASONS: Final = (
     _reason(
         "subordinate_threshold",
         "victim",
-        "{allocation} of operation {operation} stops on {node}: {count} jobs ran in queue {queue} and below it,"
-        " and slots={most} of its subordinate_list lets no more run than that; it stops next by level ({level}),"
-        " seq_no ({seq_no}) and run time",
-        "More jobs run on a host in a queue and below it than its slot-wise `subordinate_list` allows.",
+        "{allocation} of operation {operation} stops on {node}: {count} jobs ran in queue {queue} and below"
+        " it, and slots={most} of its subordinate_list lets no more run than that; it stops next by level"
+        " ({level}), seq_no ({seq_no}) and run time",
+        "More jobs run on a host in a queue and below it than its slot-wise list allows.",
     ),
     _reason(
         "queue_suspended",
         "victim",
-        "{allocation} of operation {operation} stops on {node}: {count} slots of queue {queue} are in use, and"
-        " its subordinate_list suspends the job's queue from {most} on",
-        "So many slots of a queue are in use on a host that its queue-wise `subordinate_list` suspends another.",
+        "{allocation} of operation {operation} stops on {node}: {count} slots of queue {queue} are in use,"
+        " and its subordinate_list suspends the job's queue from {most} on",
+        "So many slots of a queue are in use on a host that its queue-wise list suspends another.",
     ),
     _reason(
         "subordinate_resumes",
         "start",
-        "{allocation} of operation {operation} resumes on {node}: {count} jobs ran in queue {queue} and below it,"
-        " and slots={most} of its subordinate_list lets more run; it resumes next by level ({level}),"
+        "{allocation} of operation {operation} resumes on {node}: {count} jobs ran in queue {queue} and below"
+        " it, and slots={most} of its subordinate_list lets more run; it resumes next by level ({level}),"
         " seq_no ({seq_no}) and run time",
-        "Fewer jobs run on a host in a queue and below it than its slot-wise `subordinate_list` allows.",
+        "Fewer jobs run on a host in a queue and below it than its slot-wise list allows.",
     ),
     _reason(
         "queue_resumed",
         "start",
-        "{allocation} of operation {operation} resumes on {node}: no `subordinate_list` suspends queue {queue}"
-        " there any longer",
-        "No queue has so many slots in use that its queue-wise `subordinate_list` suspends that of the job.",
+        "{allocation} of operation {operation} resumes on {node}: no `subordinate_list` suspends queue"
+        " {queue} there any longer",
+        "No queue has so many slots in use that its queue-wise list suspends that of the job.",
     ),
     _reason(
         "subordinate_queue_suspended",
         "request",
         "on {node} its queue is suspended",
-        "A queue-wise `subordinate_list` suspends the queue where there would be room: nothing starts in it.",
+        "A queue-wise list suspends the queue where there would be room: nothing starts in it.",
     ),
     _reason(
         "subordinate_to_none",
@@ -177,8 +177,8 @@ REASONS: Final = (
         "others_stop_first",
         "allocation",
         "other jobs on {node} stop before operation {operation}, by level, seq_no and run time",
-        "The deepest level stops first, on it the queue with the highest seq_no, in it the shortest or longest"
-        " run time, as the list says.",
+        "The deepest level stops first, on it the queue with the highest seq_no, in it the shortest or"
+        " longest run time, as the list says.",
     ),
     _reason(
         "stays_subordinate",

@@ -61,7 +61,8 @@ class GridEngineQueue(BaseModel):
         " (`slots=4(low.q:0:sr)`), or while so many of its slots are in use (`low.q=4`).",
     )
     slots: Annotated[int, Ge(1), Le(2**31 - 1)] | None = Field(
-        None, description="Slots of each of its instances: what a subordinate queue without a number waits for."
+        None,
+        description="Slots of each of its instances: what a subordinate queue without a number waits for.",
     )
 
 

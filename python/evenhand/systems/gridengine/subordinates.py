@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from evenhand.model import Snapshot
     from evenhand.systems.gridengine.settings import GridEngineQueue
 
-__all__ = ["BY_QUEUE", "SubordinateList", "SubordinateText", "queue_numbers", "subordinate_columns", "wrong_trees"]
+__all__ = [
+    "BY_QUEUE",
+    "SubordinateList",
+    "SubordinateText",
+    "queue_numbers",
+    "subordinate_columns",
+    "wrong_trees",
+]
 
 #: Codes of jobs that are left as they are by the count of a queue.
 BY_QUEUE: Final = frozenset(
@@ -170,8 +177,8 @@ def wrong_trees(queues: Mapping[str, GridEngineQueue]) -> Iterator[tuple[str, st
                 yield field, "required", f"{said}; how many these are, queues.{name}.slots must say"
             elif own.most:
                 parent[one.queue] = name
-    for name in parent:
-        above, seen = parent[name], [name]
+    for name, first in parent.items():
+        above, seen = first, [name]
         while above not in seen and above in parent:
             seen.append(above)
             above = parent[above]

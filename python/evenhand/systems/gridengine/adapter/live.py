@@ -172,6 +172,7 @@ class GridEngine:
                 aapre={"slots": self.suspended_slots_are_free},
                 utc=True,
                 leaving=leaving,
+                subordination=False,
             )
         except InputError as error:
             raise AdapterError(f"what Grid Engine says cannot be read: {error.problems[0]}") from error
@@ -233,7 +234,7 @@ class GridEngine:
         scheduler, queues = self._ask("qconf", "-ssconf"), self._ask("qconf", "-sq", "*")
         try:
             live = read_scheduler(scheduler)
-            live["queues"] = queue_settings(read_queues(queues))
+            live["queues"] = queue_settings(read_queues(queues), subordination=False)
         except InputError as error:
             raise AdapterError(f"what Grid Engine says cannot be read: {error.problems[0]}") from error
         self._rerun = {name: queue["rerun"] for name, queue in live["queues"].items()}
@@ -243,6 +244,8 @@ class GridEngine:
         if isinstance(given.get("queues"), Mapping):
             own = {name: {**live["queues"].get(name, {}), **dict(q)} for name, q in given["queues"].items()}
             given["queues"] = {**live["queues"], **own}
+            for queue in given["queues"].values():
+                queue.pop("subordinate_list", None)  # Grid Engine does what it says by itself
         rules = {"preemption_action": "R", **live, **given}
         policy = Policy(preset, **rules)
         chosen = {queue.preemption_action for queue in policy.settings.queues.values()}

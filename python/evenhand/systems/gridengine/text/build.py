@@ -46,6 +46,8 @@ class Builder:
         What holds of resources where the complexes have no ninth column; False of those that a mapping lacks.
     leaving : mapping of str to str
         Jobs that were asked to leave, with the job that each leaves for.
+    subordination : bool
+        Whether what a subordinate list has stopped is preempted, and keeps all it holds.
 
     Attributes
     ----------
@@ -56,9 +58,16 @@ class Builder:
     """
 
     def __init__(
-        self, texts: Texts, now: float, *, aapre: bool | Mapping[str, bool], leaving: Mapping[str, str]
+        self,
+        texts: Texts,
+        now: float,
+        *,
+        aapre: bool | Mapping[str, bool],
+        leaving: Mapping[str, str],
+        subordination: bool,
     ) -> None:
         self.texts, self.now, self.aapre, self.leaving = texts, now, aapre, leaving
+        self._subordination = subordination
         self.offers = Offers(texts.complexes, texts.queues, texts.hosts, texts.machines)
         self.notes = Notes()
         self.left_out: dict[str, list[str]] = {}
@@ -88,9 +97,10 @@ class Builder:
             "allocations": allocations,
             "requests": requests,
         }
-        for rows in (allocations, requests):
-            for row in rows:
-                row["resources"] = {r: v for r, v in row["resources"].items() if v}
+        for row in (*allocations, *requests):
+            for name in ("resources", "held"):
+                if name in row:
+                    row[name] = {r: v for r, v in row[name].items() if v}
         return data
 
     # What runs
@@ -115,7 +125,7 @@ class Builder:
         started = one.since
         if detail is not None:
             started = detail.starts.get(one.task or "1", 0.0) or started
-        state = _state(one.state)
+        state = self._state(one)
         rows = []
         for host, queues in by_host.items():
             held: Counter[str] = Counter()
@@ -137,6 +147,8 @@ class Builder:
                 "preemptible": "t" not in one.state and started + _YOUNG <= self.now,
                 "settings": {"queue": queue},
             }
+            if state == "preempted":
+                row["held"] = dict(held)
             duration = duration_of(one.requests)
             if duration is not None:
                 row["planned_end"] = row["start_time"] + duration
@@ -144,6 +156,11 @@ class Builder:
                 row["beneficiary"] = {"operation": self.leaving[one.key]}
             rows.append(row)
         return rows
+
+    def _state(self, one: Task) -> str:
+        state = _state(one.state)
+        listed = self._subordination and {letter for letter in one.state if letter in "sSTPN"} == {"S"}
+        return "preempted" if state == "suspended" and listed else state
 
     def _rerunnable(self, detail: Details | None, queue: str) -> bool:
         """Whether it may be run anew: a job with a checkpoint environment is never rescheduled otherwise."""

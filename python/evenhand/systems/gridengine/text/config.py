@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from evenhand.building.problems import nearest, shorten
-from evenhand.systems.gridengine.text.subordinates import Subordinates, read_subordinates
+from evenhand.systems.gridengine.subordinates import SubordinateList
 from evenhand.systems.gridengine.text.values import AMOUNTS, Found, amount, flag, seconds, whole
 
 __all__ = [
@@ -82,7 +82,7 @@ class Queue:
     checkpoints: tuple[str, ...]
     limits: Mapping[str, str] = field(default_factory=dict)
     complex_values: Mapping[str, str] = field(default_factory=dict)
-    subordinates: Subordinates | None = None
+    subordinate_list: str | None = None
     restricted: tuple[str, ...] = ()
     varies: tuple[str, ...] = ()
 
@@ -271,6 +271,10 @@ def read_queues(text: str) -> dict[str, Queue]:
     return queues
 
 
+def _list_of_subordinates(text: str) -> str | None:
+    return text if SubordinateList.parse(text).below else None
+
+
 def _queue(name: str, given: Mapping[str, tuple[int, str]], varies: tuple[str, ...], found: Found) -> Queue:
     def read(key: str, reader: Callable[[str], Any], default: Any) -> Any:
         if key not in given:
@@ -295,7 +299,7 @@ def _queue(name: str, given: Mapping[str, tuple[int, str]], varies: tuple[str, .
         checkpoints=_list(text("ckpt_list")),
         limits={key: text(key) for key in _LIMITS if key in given},
         complex_values=_values(found, given.get("complex_values", (0, ""))[0], text("complex_values")),
-        subordinates=read("subordinate_list", read_subordinates, None),
+        subordinate_list=read("subordinate_list", _list_of_subordinates, None),
         restricted=tuple(key for key in _RESTRICTING if text(key).upper() != _NONE),
         varies=varies,
     )

@@ -88,6 +88,7 @@ def read(
     aapre: bool | Mapping[str, bool] = True,
     utc: bool = False,
     leaving: Mapping[str, str] | None = None,
+    subordination: bool = True,
 ) -> Reading:
     r"""Read a Grid Engine: its configuration, its state, or both.
 
@@ -122,6 +123,10 @@ def read(
         Whether times of `jobs` are in UTC (``TZ=UTC0 qstat``).
     leaving : mapping of str to str, optional
         Jobs that were asked to leave, with the job that each leaves for.
+    subordination : bool, default True
+        Whether plans decide what stops and resumes in subordinate queues: the settings have each
+        ``subordinate_list``, and what such a list has stopped is preempted and keeps all it holds. Otherwise
+        it is suspended by others.
 
     Returns
     -------
@@ -161,20 +166,24 @@ def read(
     )
     settings = {} if scheduler is None else read_scheduler(_text(scheduler))
     if texts.queues:
-        settings["queues"] = queue_settings(texts.queues)
-    builder = Builder(texts, time.time() if now is None else now, aapre=aapre, leaving=leaving or {})
+        settings["queues"] = queue_settings(texts.queues, subordination=subordination)
+    now = time.time() if now is None else now
+    builder = Builder(texts, now, aapre=aapre, leaving=leaving or {}, subordination=subordination)
     snapshot = Snapshot.from_dict(builder.build())
     left_out = freeze({why: tuple(names) for why, names in builder.left_out.items()})
     return Reading(snapshot, freeze(settings), tuple(builder.notes.diagnostics()), left_out)
 
 
-def queue_settings(queues: Mapping[str, Queue]) -> dict[str, dict[str, Any]]:
-    """Return what the policy's settings have of queues."""
-    return {
-        name: {"rerun": queue.rerun}
-        | ({} if queue.suspend_method is None else {"suspend_method": queue.suspend_method})
-        for name, queue in queues.items()
-    }
+def queue_settings(queues: Mapping[str, Queue], *, subordination: bool) -> dict[str, dict[str, Any]]:
+    """Return what the policy's settings have of queues; lists of subordinate queues only if asked for."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, queue in queues.items():
+        found[name] = {"rerun": queue.rerun}
+        if queue.suspend_method is not None:
+            found[name]["suspend_method"] = queue.suspend_method
+        if subordination and queue.subordinate_list is not None:
+            found[name] |= {"subordinate_list": queue.subordinate_list, "slots": max(queue.slots, 1)}
+    return found
 
 
 def _text(source: Source) -> str:
