@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evenhand.config.triggers import Trigger
+    from evenhand.explain.wording import Wording
     from evenhand.systems.base import Policy
     from evenhand.systems.reason import Reason
 
@@ -90,6 +91,8 @@ class System:
         Models of its settings and of those of rows, for the reference.
     adapter_at : str
         Its live adapter; empty: none.
+    wording_at : str
+        What it says in explanations beside what all say.
     """
 
     word: str
@@ -106,11 +109,18 @@ class System:
     presets: tuple[str, ...] = ("documented", "upstream")
     settings_at: tuple[str, ...] = ()
     adapter_at: str = ""
+    wording_at: str = "evenhand.explain.wording:Wording"
 
     @property
     def policy(self) -> type[Policy]:
         """Class of its policy."""
         found: type[Policy] = named(self.policy_at)
+        return found
+
+    @property
+    def wording(self) -> type[Wording]:
+        """Class of what it says in explanations."""
+        found: type[Wording] = named(self.wording_at)
         return found
 
     def reads_with(self, settings: Any) -> dict[str, frozenset[str]]:
