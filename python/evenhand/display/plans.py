@@ -1,4 +1,4 @@
-"""Plans, statuses and explanations as lines of text and as HTML."""
+"""Plans and statuses as lines of text and as HTML."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from evenhand.units.text import instant
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from evenhand.explain import Explanation
     from evenhand.plans.decisions import Decision, Decisions
     from evenhand.plans.plan import Plan
     from evenhand.plans.statuses import Statuses
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = [
     "decision_lines",
     "decision_table",
-    "explanation_html",
     "not_waited",
     "plan_html",
     "plan_sentence",
@@ -295,24 +293,3 @@ def _step_html(step: Any, units: Mapping[str, str | None], *, opened: bool) -> s
     rows = [_decision_cells(decision, units) for decision in step.decisions]
     summary = f'<b>{markup.safe(step.node)}</b> {served} <span class="eh-quiet">{quiet}</span>'
     return markup.fold(summary, markup.table(_DECISION, rows[:_HTML_ROWS]), opened=opened)
-
-
-def explanation_html(explanation: Explanation) -> str:
-    """Explanation as HTML: its sentences, and what was tried as a foldable table."""
-    body = "".join(f"<div>{markup.safe(sentence)}</div>" for sentence in explanation.sentences)
-    parts = [markup.header(clean(explanation.name), explanation.code), body]
-    if explanation.looked_at:
-        heads = ["stage", "outcome", "times", "node", "request", "missing"]
-        rows = [
-            [
-                row["stage"],
-                row["outcome"],
-                f"{row['times']:,}",
-                "" if row["node"] is None else row["node"],
-                "" if row["request"] is None else row["request"],
-                in_short(row["missing"], {}),
-            ]
-            for row in explanation.looked_at[:_HTML_ROWS]
-        ]
-        parts.append(markup.fold("what was looked at", markup.table(heads, rows, numbers=(2,))))
-    return markup.wrap(explanation.text, *parts)

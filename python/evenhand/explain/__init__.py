@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from evenhand.explain.explanation import Explanation
+from evenhand.explain.explanation import Claim, Explanation
 
-__all__ = ["Explanation"]
+__all__ = ["Claim", "Explanation"]

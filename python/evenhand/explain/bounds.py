@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from evenhand.arguments import looked_up
-from evenhand.explain.explanation import Explanation
+from evenhand.explain.explanation import Explanation, claims
 from evenhand.explain.facts import listed, name_of
 from evenhand.table import Table
 from evenhand.units.text import amount, number, percent
@@ -89,7 +89,9 @@ def why(shares: Shares, name: str | int, kind: str | None) -> Explanation:
         "decides": deciding.element,
         "path": [step._asdict() for step in steps],
     }
-    return Explanation(shares.names[row], f"{steps[-1].kind}s", deciding.cause, tuple(said), numbers)
+    return Explanation(
+        shares.names[row], f"{steps[-1].kind}s", deciding.cause, claims(deciding.cause, said, {}), numbers
+    )
 
 
 def _row(shares: Shares, name: str | int, kind: str | None) -> int:

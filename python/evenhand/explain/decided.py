@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.explain.explanation import Explanation
+from evenhand.explain.explanation import Claim, Explanation, claims
 from evenhand.explain.facts import Facts, listed, name_of, seconds, sentence
+from evenhand.explain.fair import holding, share_rows
 from evenhand.reasons import ACTIONS, GROUPS, reason
 
 if TYPE_CHECKING:
@@ -61,21 +62,31 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
         fields["violated"] = facts.element(violated)
         numbers = decision.numbers
         fields["over"] = facts.amounts_of(numbers.get("usage", {}), numbers.get("limits", {}))
-    sentences = [sentence(reason(decision.reason, "victim").sentence.format(**fields))]
-    if beneficiary is not None and int(column("beneficiary_operation")[row]) >= 0:
-        sentences += _beneficiary(facts, int(column("beneficiary_operation")[row]))
-        if needed:
-            free = facts.object(column("free_before")[row], zeros=True)
-            sentences.append(
-                f"The request needs {facts.amounts(needed)}; {facts.amounts(free)} was free before."
-            )
-    sentences += _fewest(facts, row, decision) + _victim(facts, row, decision, operation)
+    text = sentence(reason(decision.reason, "victim").sentence.format(**fields))
+    found = [Claim(decision.reason, text, decision.numbers)]
+    served = int(column("beneficiary_operation")[row])
+    rows = {
+        "needed": needed,
+        "free before": facts.object(column("free_before")[row], zeros=True),
+        "given back": dict(decision.freed),
+        "kept": dict(decision.kept),
+    }
+    if beneficiary is not None and served >= 0:
+        found += _beneficiary(facts, served)
+    found += [Claim("fewest", text) for text in _fewest(facts, row, decision)]
+    found += _victim(facts, row, decision, operation)
+    if facts.shared:
+        before = facts.share(column("usage_before")[row])
+        rows |= share_rows(facts, facts.pools + operation, before)
+        if served >= 0 and served != operation:
+            rows |= share_rows(facts, facts.pools + served)
     return Explanation(
         decision.allocation if decision.allocation is not None else "",
         "allocations",
         decision.reason,
-        tuple(sentences),
+        tuple(found),
         decision.numbers,
+        **facts.table(rows, ("needed", "given back", "kept")),
     )
 
 
@@ -107,26 +118,25 @@ def _fewest(facts: Facts, row: int, decision: Decision) -> list[str]:
     return [f"{least} must leave{where} and {do} suffice: {open_.format('fewer')}."]
 
 
-def _beneficiary(facts: Facts, operation: int) -> list[str]:
-    claim = facts.claim(operation)
-    return [sentence(facts.standing(facts.pools + operation)), *([claim] if claim else [])]
+def _beneficiary(facts: Facts, operation: int) -> list[Claim]:
+    return [facts.standing(facts.pools + operation), *facts.claim(operation)]
 
 
-def _victim(facts: Facts, row: int, decision: Decision, operation: int) -> list[str]:
+def _victim(facts: Facts, row: int, decision: Decision, operation: int) -> list[Claim]:
     column = facts.plan.decisions.column
-    sentences = []
+    found, sentences = [], []
     if facts.shared:
-        share = facts.against(facts.pools + operation, facts.share(column("usage_before")[row]))
-        held = f"just before, operation {name_of(decision.operation)} had {share} of its fair share"
+        held = holding(facts, facts.pools + operation, facts.share(column("usage_before")[row]))
+        text = f"just before, operation {name_of(decision.operation)} used {held}"
         group = int(column("group")[row])
         if group < len(GROUPS):
             word = GROUPS[group].replace("_", " ").replace("non preemptible", "non-preemptible")
-            standing = f"{name_of(decision.allocation)} is {word}: {held}."
-            sentences.append(f"{standing} {facts.protection(operation)}".rstrip())
+            found.append(Claim("group", f"{name_of(decision.allocation)} is {word}: {text}."))
+            found += facts.protection(operation)
         else:
-            sentences.append(sentence(f"{held}."))
+            found.append(Claim("group", sentence(text)))
     else:
-        sentences.append(sentence(facts.standing(facts.pools + operation)))
+        found.append(facts.standing(facts.pools + operation))
     if decision.victim_within_fair_share:
         sentences.append("That was within its fair share.")
     same = victims_of_step(facts, row)
@@ -145,7 +155,7 @@ def _victim(facts: Facts, row: int, decision: Decision, operation: int) -> list[
     if decision.until is not None and decision.grace is not None:
         leaves += f", within {seconds(decision.grace)}, until {facts.instant(decision.until)}"
     again = "; its work starts again" if decision.mode == "requeue" else ""
-    return [*sentences, f"{leaves}{again}."]
+    return [*found, *(Claim("leaves", one) for one in [*sentences, f"{leaves}{again}."])]
 
 
 def explain_resumed(facts: Facts, row: int) -> Explanation:
@@ -161,9 +171,15 @@ def explain_resumed(facts: Facts, row: int) -> Explanation:
         free=facts.amounts(facts.object(free, zeros=True)),
         **_counted(decision),
     )
-    sentences = [sentence(text), *_beneficiary(facts, int(decisions.column("operation")[row]))]
+    numbers = decision.numbers
+    found = (
+        Claim(decision.reason, sentence(text), numbers),
+        *_beneficiary(facts, int(decisions.column("operation")[row])),
+    )
+    rows = {"needed": facts.object(needed), "free before": facts.object(free, zeros=True)}
     name = decision.allocation if decision.allocation is not None else ""
-    return Explanation(name, "allocations", decision.reason, tuple(sentences), decision.numbers)
+    table = facts.table(rows, ("needed",))
+    return Explanation(name, "allocations", decision.reason, found, numbers, **table)
 
 
 def _counted(decision: Decision) -> dict[str, str]:
@@ -193,12 +209,18 @@ def explain_start(facts: Facts, rows: list[int]) -> Explanation:
         sentences.append(sentence(reason(decision.reason, "start").sentence.format(**fields)))
     if len(rows) > 3:
         sentences.append(f"It starts {len(rows) - 3} more times.")
-    sentences += _beneficiary(facts, int(decisions.column("operation")[rows[0]]))
+    found = [*claims(first.reason, sentences, first.numbers)]
+    found += _beneficiary(facts, int(decisions.column("operation")[rows[0]]))
     name = first.request if first.request is not None else ""
     request = int(decisions.column("request")[rows[0]])
     waiting = int(facts.snapshot._core.column("requests", "count")[request]) - len(rows)
     if waiting > 0:
         refused = facts.refusal(request)
         message = f": {refused.message}" if refused else "."
-        sentences.append(f"{waiting:,} more of it still {'waits' if waiting == 1 else 'wait'}{message}")
-    return Explanation(name, "requests", first.reason, tuple(sentences), first.numbers)
+        still = f"{waiting:,} more of it still {'waits' if waiting == 1 else 'wait'}{message}"
+        found.append(Claim("waits", still))
+    needed, free = (decisions.column(column)[rows[0]] for column in ("needed", "free_before"))
+    table = facts.table(
+        {"needed": facts.object(needed), "free before": facts.object(free, zeros=True)}, ("needed",)
+    )
+    return Explanation(name, "requests", first.reason, tuple(found), first.numbers, **table)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.explain.explanation import Claim
 from evenhand.plans.columns import objects
-from evenhand.reasons import GROUPS, OUTCOMES
+from evenhand.reasons import OUTCOMES
 from evenhand.units import text as written
 from evenhand.units.text import amounts, number, percent
 from evenhand.units.text import duration as seconds
@@ -36,7 +37,6 @@ __all__ = [
 ]
 
 _MOST = 4  # resources, names
-_EQUAL = 1e-9  # shares that differ by less are the same
 
 
 def name_of(value: object) -> str:
@@ -166,18 +166,30 @@ class Facts:
         total = np.asarray(self.snapshot._core.total, np.float64)
         return np.divide(quanta, total, out=np.zeros(len(total)), where=total > 0)
 
-    def against(self, element: int, used: NDArray[np.float64]) -> str:
-        """Return usage against an element's fair share, by the resources that matter."""
-        fair = np.asarray(self.plan.shares["fair_share"][element])
-        order = np.argsort(-np.maximum(fair, used), kind="stable").tolist()
-        rows = [r for r in order if fair[r] > 0 or used[r] > 0][:_MOST]
-        names = self.snapshot.resources
-        parts = [f"{name_of(names[r])} {fraction(used[r])} of {fraction(fair[r])}" for r in rows]
-        return ", ".join(parts) or "0 of 0"
+    def from_shares(self, shares: NDArray[np.float64]) -> dict[str, float]:
+        """Return shares of the cluster as amounts by resource."""
+        total = self.snapshot.total
+        return {r: float(s) * total[r] for r, s in zip(self.snapshot.resources, shares, strict=True)}
 
-    def usage(self, element: int) -> NDArray[np.float64]:
-        """Return an element's usage share at the update."""
-        return np.asarray(self.plan.shares["usage_share"][element])
+    def table(self, rows: Mapping[str, Mapping[str, float]], by: Iterable[str] = ()) -> dict[str, Any]:
+        """Return rows of amounts for an explanation, of the resources that play a part.
+
+        Parameters
+        ----------
+        rows : mapping
+            Quantity to resource to amount; a row without any is left out.
+        by : iterable of str, optional
+            Quantities that say which resources play a part; by default all.
+        """
+        telling = [rows[one] for one in by if rows.get(one)] or list(rows.values())
+        shown = [r for r in self.snapshot.resources if any(row.get(r) for row in telling)]
+        found = {what: {r: row.get(r, 0.0) for r in shown} for what, row in rows.items() if row}
+        units = {r: unit for r, unit in self.snapshot.units.items() if unit is not None and r in shown}
+        return {"amounts": found if shown else {}, "units": units if shown else {}}
+
+    def short(self, element: int) -> str:
+        """Return an element's name as a row of a table: pools and operations by their names alone."""
+        return "the cluster" if element == 0 else self.keys[element]
 
     def refusal(self, request: int) -> Refusal | None:
         """Return what is said of a request that did not start, or not all of it."""
@@ -193,87 +205,26 @@ class Facts:
         numbers = getattr(self.plan.policy, "order_numbers", None)
         return {} if numbers is None else dict(numbers(self.snapshot, operation))
 
-    def standing(self, element: int) -> str:
+    def standing(self, element: int) -> Claim:
         """Say how an element stands to its fair share, or what the policy says of an operation."""
-        if not self.shared:
-            row = element - self.pools
-            return self.element(element) if row < 0 else str(self.plan.policy.standing(self.snapshot, row))
-        status = self.plan.statuses.at(element)
-        what = self.element(element)
-        held = f"of its fair share it has {self.against(element, self.usage(element))}"
-        if element == 0:
-            return f"{what}: {held}."
-        if status.status == "normal":
-            return f"{what} is not below its fair share: {held}."
-        since = "" if status.since is None else f" for {seconds(self.snapshot.now - status.since)}"
-        words = {
-            "non_starving": "is below its fair share",
-            "starving": "is starving, below its fair share",
-            "aggressively_starving": "is aggressively starving, below its fair share",
-        }
-        waits = ""
-        if status.starvation == "non_starving" and status.timeout is not None:
-            waits = f"; it starves after more than {seconds(status.timeout)}"
-        return f"{what} {words[status.starvation]}{since}: {held}{waits}."
+        from evenhand.explain.fair import standing
 
-    def claim(self, operation: int) -> str:
-        """Say on whose strength an operation preempts; empty if on its own."""
-        if not self.shared:
-            return ""
-        element = self.pools + operation
-        status = self.plan.statuses.at(element)
-        above = status.lowest_aggressive_ancestor or status.lowest_starving_ancestor
-        # Under some settings a pool lends its operations nothing.
-        if status.starvation != "non_starving" or status.priority == "none" or above is None:
-            return ""
-        row = self.keys.index(str(above))
-        return f"It may preempt on the strength of a pool: {self.standing(row)}"
+        if self.shared:
+            return standing(self, element)
+        row = element - self.pools
+        text = self.element(element) if row < 0 else str(self.plan.policy.standing(self.snapshot, row))
+        return Claim("standing", sentence(text), {"element": self.keys[element]})
 
-    def protection(self, operation: int) -> str:
-        """Say where an operation's groups end, as shares of the cluster; empty if nothing of it runs."""
-        if not self.shared:
-            return ""
-        core = self.snapshot._core
-        mine = np.asarray(core.column("allocations", "operation")) == operation
-        codes = self.plan.groups.codes[mine]
-        holds = np.asarray(core.column("allocations", "resources"))[mine]
-        ends = [holds[codes <= code].sum(axis=0, dtype=np.int64) for code in range(2)]
-        counts = [int((codes == code).sum()) for code in range(len(GROUPS))]
-        if not sum(counts):
-            return ""
-        fair = np.asarray(self.plan.shares["fair_share"][self.pools + operation])
-        rows = np.argsort(-np.maximum(fair, self.share(ends[1])), kind="stable").tolist()[:1]
+    def claim(self, operation: int) -> list[Claim]:
+        """Say on whose strength an operation preempts; nothing if on its own."""
+        from evenhand.explain.fair import claim
 
-        def up_to(end: NDArray[Any]) -> str:
-            share = self.share(end)
-            return ", ".join(f"{name_of(self.snapshot.resources[r])} {fraction(share[r])}" for r in rows)
+        found = claim(self, operation) if self.shared else None
+        return [] if found is None else [found]
 
-        bounds = ""
-        factors = [self.setting(f"{kind}preemption_satisfaction_threshold") for kind in ("aggressive_", "")]
-        if None not in factors:
-            bounds = f" The bounds are {factors[0]:g} and {factors[1]:g} times its fair share."
-        demand = np.asarray(self.plan.shares["demand_share"][self.pools + operation])
-        if (np.abs(fair - demand) <= _EQUAL).all() and (demand > _EQUAL).any():
-            bounds += " As its fair share covers its demand, nothing of it is preemptible without aggression."
-        bounds += self._below_threshold(operation)
-        return (
-            f"Its oldest work is safe up to {up_to(ends[0])} of the cluster ({counts[0]:,} non-preemptible),"
-            f" what follows up to {up_to(ends[1])} is preempted in aggressive preemption only"
-            f" ({counts[1]:,}), and the rest is preemptible ({counts[2]:,}).{bounds}"
-        )
+    def protection(self, operation: int) -> list[Claim]:
+        """Say how much of an operation is in which group; nothing if nothing of it runs."""
+        from evenhand.explain.fair import protection
 
-    def _below_threshold(self, operation: int) -> str:
-        """Say what an operation's usage threshold protects of it; empty if there is none."""
-        threshold = self.plan.statuses.at(self.pools + operation).usage_threshold
-        if not threshold:
-            return ""
-        setting = f"non_preemptible_resource_usage_threshold ({self.amounts(threshold)})"
-        if self.setting("usage_threshold_scope") == "prefix":
-            return f" Its oldest work is safe while it uses less than {setting}, too."
-        held = self.object(self.snapshot._core.column("operations", "usage")[operation], zeros=True)
-        used = {resource: held[resource] for resource in threshold}
-        if all(used[resource] < most for resource, most in threshold.items()):
-            return f" All of it is safe, as it uses {self.amounts(used)}: less than {setting}."
-        return (
-            f" It uses {self.amounts(used)}, which is not less than {setting} in each: that protects nothing."
-        )
+        found = protection(self, operation) if self.shared else None
+        return [] if found is None else [found]

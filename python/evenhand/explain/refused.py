@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from evenhand.explain.decided import rows_of
-from evenhand.explain.explanation import Explanation
+from evenhand.explain.explanation import Claim, Explanation
 from evenhand.explain.facts import Facts, name_of, sentence
+from evenhand.explain.fair import holding, share_rows, shares_of
 from evenhand.fields import TABLES
 from evenhand.reasons import GROUPS, OUTCOMES, STAGES, reason
 
@@ -40,16 +41,18 @@ def explain_spared(facts: Facts, row: int) -> Explanation:
     where = f" on node {name_of(facts.name('nodes', node))}" if node >= 0 else ""
     owner = name_of(facts.name("operations", operation))
     what = f"Allocation {name_of(name)} of operation {owner}{where}"
-    sentences = [f"{what} {_STANDS.get(state, 'was not preempted')}."]
+    first, said = f"{what} {_STANDS.get(state, 'was not preempted')}.", list[Claim]()
+    rows: dict[str, Any] = {}
     numbers: dict[str, Any] = {}
     code = int(facts.plan.groups.codes[row])
     looked_at, found = _outcomes(facts, "allocation", row, operation)
     if state == "preempted":
         numbers["needed"] = needed = _back(facts, row)
-        sentences.append(f"To resume it needs {facts.amounts(needed)} more than it keeps.")
+        said.append(Claim("needs", f"To resume it needs {facts.amounts(needed)} more than it keeps."))
     elif state == "running" and code < len(GROUPS):
         element = facts.pools + operation
-        share = facts.against(element, facts.usage(element))
+        held = holding(facts, element, shares_of(facts, element)["usage"])
+        rows = share_rows(facts, element)
         # Work that started or left since the update may have moved it.
         decided = next((met["group"] for met in looked_at if "group" in met), GROUPS[code])
         group = f"It is {_group(decided)}"
@@ -57,9 +60,8 @@ def explain_spared(facts: Facts, row: int) -> Explanation:
             group = (
                 f"It was {_group(GROUPS[code])} at the update, and {_group(decided)} when its node reported"
             )
-        sentences.append(
-            f"{group}: operation {owner} had {share} of its fair share. {facts.protection(operation)}"
-        )
+        said.append(Claim("group", f"{group}: operation {owner} used {held}."))
+        said += facts.protection(operation)
     if looked_at:
         verdict = looked_at[0]["outcome"]
         numbers |= looked_at[0].get("compared", {})
@@ -68,8 +70,10 @@ def explain_spared(facts: Facts, row: int) -> Explanation:
             state, "not_considered"
         )
         if verdict != "already_preempting":
-            sentences.append(sentence(reason(verdict, "unseen").sentence))
-    return Explanation(name, "allocations", verdict, (*sentences, *found), numbers, tuple(looked_at))
+            said.append(Claim(verdict, sentence(reason(verdict, "unseen").sentence)))
+    every = (Claim(verdict, first, numbers), *said, *found)
+    table = facts.table(rows)
+    return Explanation(name, "allocations", verdict, every, numbers, tuple(looked_at), **table)
 
 
 def _group(word: str) -> str:
@@ -95,32 +99,38 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
     owner = name_of(facts.name("operations", operation))
     started = len(rows_of(facts, "request", row, "start"))
     part = f"starts {started:,} of {count:,} times only" if started else "did not start"
-    sentences = [
-        f"Request {name_of(name)} of operation {owner} ({facts.amounts(needed)}{many}) {part}.",
-        sentence(facts.standing(facts.pools + operation)),
-    ]
-    claim = facts.claim(operation)
+    first = f"Request {name_of(name)} of operation {owner} ({facts.amounts(needed)}{many}) {part}."
+    said = [facts.standing(facts.pools + operation)]
+    after = facts.claim(operation)
     refused = facts.refusal(row)
     looked_at, found = _outcomes(facts, "request", row, operation)
     verdict = refused.rule if refused else looked_at[0]["outcome"] if looked_at else ""
     compared = facts.compared(refused.rule, operation, row) if refused else {}
     if refused and not found:
         numbered = f" ({facts.pairs(compared)})." if compared else "."
-        sentences.append(refused.message.removesuffix(".") + numbered)
+        said.append(Claim(verdict, refused.message.removesuffix(".") + numbered, compared))
     elif not verdict:
         verdict = "not_considered"
-        sentences.append(sentence(reason(verdict, "unseen").sentence))
-    every = (*sentences, *([claim] if claim else []), *found)
+        said.append(Claim(verdict, sentence(reason(verdict, "unseen").sentence)))
     numbers: dict[str, Any] = {"needed": needed, "count": count, **facts.order(operation)}
     if refused:
         numbers |= {**refused.numbers, **compared}
-    return Explanation(name, "requests", verdict, every, numbers, tuple(looked_at))
+    every = (Claim(verdict, first, numbers), *said, *after, *found)
+    rows: dict[str, Any] = {"needed": needed}
+    if looked_at and looked_at[0]["missing"]:
+        rows["missing" if looked_at[0]["node"] is None else f"missing on {looked_at[0]['node']}"] = looked_at[
+            0
+        ]["missing"]
+    if facts.shared:
+        rows |= share_rows(facts, facts.pools + operation)
+    table = facts.table(rows, ("needed",))
+    return Explanation(name, "requests", verdict, every, numbers, tuple(looked_at), **table)
 
 
 def _outcomes(
     facts: Facts, what: Literal["request", "allocation"], row: int, operation: int
-) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return one object and one sentence a kind of outcome, in the order in which they first came.
+) -> tuple[list[dict[str, Any]], list[Claim]]:
+    """Return one object and one claim a kind of outcome, in the order in which they first came.
 
     That there was nothing to repair comes last, and is not said where there is more to say.
     """
@@ -130,7 +140,7 @@ def _outcomes(
         kinds.setdefault(kind, []).append(place)
     total = np.maximum(np.asarray(facts.snapshot._core.total, np.float64), 1.0)
     looked_at: list[dict[str, Any]] = []
-    found: list[str] = []
+    found: list[Claim] = []
     nothing = OUTCOMES.index("no_violation")
     for (stage, outcome), rows in sorted(kinds.items(), key=lambda kind: kind[0][1] == nothing):
         lacks = np.maximum(trace["numbers"][rows], 0)
@@ -142,9 +152,11 @@ def _outcomes(
         compared = {"compared": numbers} if numbers else {}
         looked_at.append({"stage": STAGES[stage], "outcome": code, "times": len(rows), **event, **compared})
         if outcome != nothing or not found:
-            found.append(_outcome(facts, what, stage, code, len(rows), {**event, **compared}, operation))
+            text = _outcome(facts, what, stage, code, len(rows), {**event, **compared}, operation)
+            found.append(Claim(code, text, numbers))
     if len(found) > _MOST:
-        found = [*found[:_MOST], f"{len(found) - _MOST} more kinds of outcomes are in looked_at."]
+        more = f"{len(found) - _MOST} more kinds of outcomes are in looked_at."
+        found = [*found[:_MOST], Claim("more", more)]
     return looked_at, found
 
 

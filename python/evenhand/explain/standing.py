@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.explain.explanation import Explanation
-from evenhand.explain.facts import Facts, listed, name_of, number, seconds, sentence
+from evenhand.explain.explanation import Claim, Explanation, claims
+from evenhand.explain.facts import Facts, listed, name_of, number, seconds
+from evenhand.explain.fair import share_rows
 
 if TYPE_CHECKING:
     from evenhand.plans.statuses import Status
@@ -22,20 +23,19 @@ def explain_element(facts: Facts, row: int) -> Explanation:
     pool = row < facts.pools
     name = facts.snapshot.element_names[row]
     if not facts.shared:
-        texts = (sentence(facts.standing(row)), _decided(facts, row), *_waiting(facts, row))
-        return Explanation(name, "pools" if pool else "operations", "no_fair_shares", texts)
+        said = (facts.standing(row), *claims("decided", [_decided(facts, row), *_waiting(facts, row)], {}))
+        return Explanation(name, "pools" if pool else "operations", "no_fair_shares", said)
     status = facts.plan.statuses.at(row)
-    sentences = [sentence(facts.standing(row))]
+    found = [facts.standing(row)]
     if row:
-        sentences.append(_rule(status))
+        found.append(Claim("rule", _rule(status)))
     if not pool:
         operation = row - facts.pools
         if status.priority != "none":
             may = {"normal": "preempt", "aggressive": "preempt aggressively"}[status.priority]
-            claim = facts.claim(operation)
-            sentences.append(f"It may {may}. {claim}".rstrip())
-        sentences += filter(None, [facts.protection(operation)])
-    sentences += [_decided(facts, row), *_waiting(facts, row)]
+            found += [Claim("priority", f"It may {may}."), *facts.claim(operation)]
+        found += facts.protection(operation)
+    found += claims("decided", [_decided(facts, row), *_waiting(facts, row)], {})
     numbers: dict[str, Any] = {
         "satisfaction": status.satisfaction,
         "tolerance": status.tolerance,
@@ -43,7 +43,8 @@ def explain_element(facts: Facts, row: int) -> Explanation:
         "since": status.since,
     }
     code = status.starvation if status.starvation != "non_starving" else status.status
-    return Explanation(name, "pools" if pool else "operations", code, tuple(sentences), numbers)
+    amounts = facts.table(share_rows(facts, row))
+    return Explanation(name, "pools" if pool else "operations", code, tuple(found), numbers, **amounts)
 
 
 def _rule(status: Status) -> str:
@@ -109,4 +110,4 @@ def explain_node(facts: Facts, row: int) -> Explanation:
     if len(mine.starts):
         sentences.append(f"Requests that start: {listed(d.request for d in mine.starts)}.")
     code = "decided" if len(mine) else "nothing_decided"
-    return Explanation(name, "nodes", code, tuple(sentences))
+    return Explanation(name, "nodes", code, claims(code, sentences, {}))
