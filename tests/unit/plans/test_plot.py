@@ -82,10 +82,10 @@ def test_an_operation_without_allocations(plan: Any) -> None:
 def test_a_node_before_and_after(plan: Any) -> None:
     ax: Any = plot.node(plan, "n1")
     assert labels(ax) == [
-        "cpu of 10, before",
-        "cpu of 10, after",
-        "memory of 100, before",
-        "memory of 100, after",
+        "10 cpu, before",
+        "10 cpu, after",
+        "100 memory, before",
+        "100 memory, after",
     ]
     rows: dict[float, list[tuple[float, float]]] = {}
     for p in ax.patches:

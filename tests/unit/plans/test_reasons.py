@@ -12,9 +12,11 @@ from evenhand import reasons
 from evenhand.reasons import TABLE, reason
 
 RECORDED = Path(__file__).parents[2] / "data" / "golden"
+COUNTED = {"queue", "count", "most", "level", "seq_no"}
 FIELDS = {
-    "victim": {"allocation", "operation", "node", "request", "beneficiary", "lacking", "violated", "over"},
-    "start": {"allocation", "request", "operation", "node", "victims", "needed", "free"},
+    "victim": {"allocation", "operation", "node", "request", "beneficiary", "lacking", "violated", "over"}
+    | COUNTED,
+    "start": {"allocation", "request", "operation", "node", "victims", "needed", "free"} | COUNTED,
     "stage": set(),
     "request": {"node", "operation", "request", "missing"},
     "allocation": {"node", "operation", "request", "stage", "missing"},

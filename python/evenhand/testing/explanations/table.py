@@ -10,7 +10,7 @@ __all__ = ["MODULES", "load"]
 #: Where checks are.
 MODULES = (
     *("decided", "jobs", "pace"),
-    *("backendai.outcomes", "gridengine.outcomes", "yunikorn.outcomes"),
+    *("backendai.outcomes", "gridengine.outcomes", "gridengine.subordinates", "yunikorn.outcomes"),
     *("slurm.allocations", "slurm.requests"),
     *("ytsaurus.allocations", "ytsaurus.elements", "ytsaurus.requests"),
 )
