@@ -21,6 +21,7 @@ KNOWN = {
     ("slurm", "requests", "node_outside_partition"): "as above",
     ("slurm", "requests", "node_not_schedulable"): "as above",
     ("slurm", "requests", "behind_first_waiting"): "said where no other job waits for the nodes",
+    ("slurm", "allocations", "no_start_in_stage"): "said where another turn of the job took victims",
     ("slurm", "allocations", "spared_fits_without"): "names the allocation's node, not that of the request",
     ("slurm", "allocations", "tier_not_lower"): "tiers of the first of several partitions",
     ("slurm", "allocations", "off_chosen_nodes"): "said on chosen nodes where the fewest are taken",
@@ -39,6 +40,7 @@ KNOWN = {
     ("yunikorn", "allocations", "not_a_candidate"): "said of the queue that asks",
     ("gridengine", "requests", "no_free_room"): "nothing is said to be missing of the units before the last",
     ("gridengine", "requests", "no_room_even_with_victims"): "as above",
+    ("gridengine", "requests", "waits_for_reservation"): "in a few plans other amounts than free room lacks",
     ("gridengine", "allocations", "no_free_room"): "nothing is said to be missing",
     (
         "gridengine",

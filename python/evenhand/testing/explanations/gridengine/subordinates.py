@@ -168,9 +168,10 @@ def queue_resumed(world: World, said: Said) -> None:
     must(not found, "its queue is suspended", found)
 
 
+@checks("allocation", "subordinate_queue_suspended", system=_SYSTEM)
 @checks("request", "subordinate_queue_suspended", system=_SYSTEM)
 def may_not_start(world: World, said: Said) -> None:
-    """Whether its queue is suspended on some host."""
+    """Whether its queue is suspended where it is, or, of a request, on some host."""
     if said.explanation.table == "allocations":
         found = _suspends(world, said.row.get("node"), queue_of(world, said.row))
         must(found, "its queue is not suspended there")
