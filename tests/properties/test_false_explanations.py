@@ -163,9 +163,9 @@ def _retold(pattern: str, by: str) -> Iterator[tuple[World, Explanation]]:
                 for place, sentence in enumerate(true.sentences):
                     other = re.sub(pattern, by, sentence, count=1)
                     if other != sentence and not found_false(world, true):
-                        changed = [*true.sentences]
-                        changed[place] = other
-                        yield world, replace(true, sentences=tuple(changed))
+                        changed = [*true.claims]
+                        changed[place] = replace(changed[place], sentence=other)
+                        yield world, replace(true, claims=tuple(changed))
 
 
 @pytest.mark.parametrize(
@@ -175,8 +175,9 @@ def _retold(pattern: str, by: str) -> Iterator[tuple[World, Explanation]]:
         (r"starts (\d+) of its", r"starts 1\1 of its"),
         (r"this plan preempts (\d+)", r"this plan preempts 1\1"),
         (r"victim (\d+) of (\d+) of this", r"victim \2 of 1\2 of this"),
-        (r"\((\d+) non-preemptible\)", r"(1\1 non-preemptible)"),
-        (r"(\d+) of 1\.00", r"\1 of 1.07"),
+        (r"first: (\d+) non-preemptible", r"first: 1\1 non-preemptible"),
+        (r"it uses (\d+) ", r"it uses 777\1 "),
+        (r"fair share is (\d+) ", r"fair share is 777\1 "),
         (r"needs (\d+) ", r"needs 777\1 "),
         (r"priority (\d+)", r"priority 777\1"),
     ],

@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.explain.explanation import Claim, Explanation, claims
 from evenhand.explain.facts import Facts, listed, name_of, seconds, sentence
-from evenhand.explain.fair import holding, share_rows
+from evenhand.explain.fair import bound_rows, holding, share_rows
 from evenhand.reasons import ACTIONS, GROUPS, reason
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
     found += _victim(facts, row, decision, operation)
     if facts.shared:
         before = facts.share(column("usage_before")[row])
-        rows |= share_rows(facts, facts.pools + operation, before)
+        rows |= share_rows(facts, facts.pools + operation, before) | bound_rows(found)
         if served >= 0 and served != operation:
             rows |= share_rows(facts, facts.pools + served)
     return Explanation(

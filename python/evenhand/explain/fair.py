@@ -11,11 +11,13 @@ from evenhand.explain.facts import number, seconds, sentence
 from evenhand.reasons import GROUPS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from evenhand.explain.facts import Facts
 
-__all__ = ["claim", "holding", "protection", "share_rows", "standing"]
+__all__ = ["bound_rows", "claim", "holding", "protection", "share_rows", "standing"]
 
 _EQUAL = 1e-9  # shares that differ by less are the same
 
@@ -172,6 +174,21 @@ def protection(facts: Facts, operation: int) -> Claim | None:
         texts.append("As its fair share covers its demand, nothing of it is preemptible without aggression.")
     texts.append(_below_threshold(facts, operation, numbers))
     return Claim("groups", " ".join(filter(None, texts)), numbers)
+
+
+def bound_rows(claims: Iterable[Claim]) -> dict[str, dict[str, float]]:
+    """Return what of an operation's work is in the groups that are safer, as `protection` claims it."""
+    names = {
+        "non_preemptible_up_to": "non-preemptible up to",
+        "aggressively_preemptible_up_to": "aggressively preemptible up to",
+        "usage_threshold": "usage threshold",
+    }
+    return {
+        names[name]: dict(amounts)
+        for claim in claims
+        for name, amounts in claim.numbers.items()
+        if claim.code == "groups" and name in names
+    }
 
 
 def _below_threshold(facts: Facts, operation: int, numbers: dict[str, Any]) -> str:

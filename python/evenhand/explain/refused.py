@@ -9,7 +9,7 @@ import numpy as np
 from evenhand.explain.decided import rows_of
 from evenhand.explain.explanation import Claim, Explanation
 from evenhand.explain.facts import Facts, name_of, sentence
-from evenhand.explain.fair import holding, share_rows, shares_of
+from evenhand.explain.fair import bound_rows, holding, share_rows, shares_of
 from evenhand.fields import TABLES
 from evenhand.reasons import GROUPS, OUTCOMES, STAGES, reason
 
@@ -62,6 +62,7 @@ def explain_spared(facts: Facts, row: int) -> Explanation:
             )
         said.append(Claim("group", f"{group}: operation {owner} used {held}."))
         said += facts.protection(operation)
+        rows |= bound_rows(said)
     if looked_at:
         verdict = looked_at[0]["outcome"]
         numbers |= looked_at[0].get("compared", {})

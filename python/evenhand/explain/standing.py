@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.explain.explanation import Claim, Explanation, claims
 from evenhand.explain.facts import Facts, listed, name_of, number, seconds
-from evenhand.explain.fair import share_rows
+from evenhand.explain.fair import bound_rows, share_rows
 
 if TYPE_CHECKING:
     from evenhand.plans.statuses import Status
@@ -43,7 +43,7 @@ def explain_element(facts: Facts, row: int) -> Explanation:
         "since": status.since,
     }
     code = status.starvation if status.starvation != "non_starving" else status.status
-    amounts = facts.table(share_rows(facts, row))
+    amounts = facts.table(share_rows(facts, row) | bound_rows(found))
     return Explanation(name, "pools" if pool else "operations", code, tuple(found), numbers, **amounts)
 
 

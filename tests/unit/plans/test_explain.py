@@ -12,16 +12,26 @@ import evenhand as eh
 from evenhand.reasons import TABLE
 from tests.unit.plans.fake import CLUSTER, DECISIONS, HOSTILE, POLICY, FakeCore, make, remade, start, victim
 
-A09 = """\
-Allocation a09 of operation A leaves node n1: 2 cpu more is needed there for request b of B, in the \
-preemptive stage.
-Operation B is starving, below its fair share for 100 s: of its fair share it has cpu 0.00 of 0.25, \
-memory 0.00 of 0.0571.
-The request needs 2 cpu, 4 memory; 0 cpu, 75 memory was free before.
-a09 is preemptible: just before, operation A had cpu 0.8333 of 0.6667, memory 0.2381 of 0.2381 of its \
-fair share. Its oldest work is safe up to cpu 0.25 of the cluster (3 non-preemptible), what follows up \
-to cpu 0.50 is preempted in aggressive preemption only (3), and the rest is preemptible (4).
-It gives back 2 cpu, 5 memory, within 30 s, until 130 s; its work starts again."""
+A09 = (
+    "Allocation a09 of operation A leaves node n1: 2 cpu more is needed there for request b of B, in the"
+    " preemptive stage.",
+    "Operation B is starving: it uses 0 of 6 cpu, under 0.8 of its fair share"
+    " (fair_share_starvation_tolerance), for 100 s, longer than fair_share_starvation_timeout (30 s).",
+    "a09 is preemptible: just before, operation A used 20 cpu, where its fair share is 16 cpu.",
+    "Its allocations, oldest first: 3 non-preemptible, 3 aggressively preemptible and 4 preemptible.",
+    "It gives back 2 cpu, 5 memory, within 30 s, until 130 s; its work starts again.",
+)
+AMOUNTS = """
+                                cpu  memory
+needed                            2       4
+free before                       0      75
+given back                        2       5
+usage of A                       20      50
+fair share of A                  16      50
+non-preemptible up to             6      15
+aggressively preemptible up to   12      30
+usage of B                        0       0
+fair share of B                   6      12"""
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +42,15 @@ def plan() -> Any:
 def test_a_victim(plan: Any) -> None:
     told = plan.why("a09")
     assert (told.table, told.code) == ("allocations", "preemption")
-    assert told.text == A09
-    assert "\n".join(told.sentences) == str(told) == repr(told) == A09
+    assert told.sentences == A09
+    assert (told.summary, [claim.code for claim in told.claims]) == (
+        A09[0],
+        ["preemption", "standing", "group", "groups", "leaves"],
+    )
+    assert "\n".join([*A09, AMOUNTS]) == told.text == str(told) == repr(told)
     assert told.to_dict()["numbers"]["needed"] == {"cpu": 2, "memory": 4}
+    assert told.to_dict()["amounts"]["given back"] == {"cpu": 2, "memory": 5}
+    assert told.claims[1].numbers["timeout"] == 30
     json.dumps(told.to_dict())
 
 
@@ -100,12 +116,12 @@ def test_what_was_left_alone_is_told_from_the_recorder(plan: Any) -> None:
     assert told == plan.why("a01")
     assert told.code == "protected_group"
     assert told.sentences[0] == "Allocation a01 of operation A on node n1 was not preempted."
-    assert told.sentences[1].startswith("It is non-preemptible: operation A had cpu 0.8333 of 0.6667")
+    assert told.sentences[1].startswith("It is non-preemptible: operation A used 20 cpu")
     assert (
-        told.sentences[2]
+        told.sentences[3]
         == "In the preemptive stage on node n1 allocations of its group may not be preempted."
     )
-    assert plan.why_not("a07").sentences[2] == (
+    assert plan.why_not("a07").sentences[3] == (
         "In the preemptive stage on node n1 there was room for request b before its turn came."
     )
     assert plan.why_not("a09") == plan.why("a09"), "who was taken after all is told so"
@@ -118,7 +134,10 @@ def test_bounds_and_covered_demand_are_said() -> None:
     policy = eh.policies.YTsaurus(preemption_satisfaction_threshold=1.5)
     plan = remade(plan, policy=policy)
     told = plan.why("A").text
-    assert "The bounds are 0.2 and 1.5 times its fair share." in told
+    assert (
+        "aggressive_preemption_satisfaction_threshold is 0.2 and preemption_satisfaction_threshold 1.5 of its"
+        in told
+    )
     assert "As its fair share covers its demand, nothing of it is preemptible without aggression." in told
     assert "without aggression" not in make().why("A").text
 
@@ -239,7 +258,7 @@ def test_preempting_on_the_strength_of_a_pool() -> None:
         plan.why("a09")
         .sentences[2]
         .startswith(
-            "It may preempt on the strength of a pool: pool P is starving, below its fair share for 80 s"
+            "It may preempt on the strength of its pool: pool P is starving: it uses 4 of 2 cpu, for 80 s"
         )
     )
 

@@ -44,7 +44,9 @@ def test_the_group_is_that_of_the_heartbeat() -> None:
 def test_a_group_that_stayed_is_said_once() -> None:
     why = plan().why_not("a0")
     assert why.looked_at[0]["group"] == "aggressively_preemptible"
-    assert "It is aggressively preemptible: operation A had" in str(why)
+    assert "It is aggressively preemptible: operation A used 6 cpu, where its fair share is 3.5 cpu." in str(
+        why
+    )
 
 
 @pytest.mark.parametrize(("threshold", "safe"), [(6, False), (6.001, True)])
@@ -70,7 +72,7 @@ def test_a_threshold_of_the_oldest_work_is_named() -> None:
 
 
 def test_without_a_threshold_none_is_named() -> None:
-    assert "threshold" not in str(plan().why_not("a0"))
+    assert "usage_threshold" not in str(plan().why_not("a0"))
 
 
 @pytest.mark.parametrize("scope", ["operation_only", "operation_and_ancestors"])
@@ -104,4 +106,4 @@ def test_a_pool_lends_its_strength_only_where_the_setting_lets_it(scope: str) ->
     lends = scope == "operation_and_ancestors"
     assert (found.statuses["B"].priority != "none") == lends
     why = found.why_not("more")
-    assert ("It may preempt on the strength of a pool: pool y" in str(why)) == lends
+    assert ("It may preempt on the strength of its pool: pool y" in str(why)) == lends

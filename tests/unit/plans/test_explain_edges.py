@@ -102,7 +102,7 @@ def test_the_claim_of_the_pool_that_starves_aggressively_comes_first() -> None:
     assert (
         plan.why("a09")
         .sentences[2]
-        .startswith("It may preempt on the strength of a pool: pool P is starving")
+        .startswith("It may preempt on the strength of its pool: pool P is starving")
     )
 
 

@@ -71,7 +71,10 @@ PHRASES: tuple[tuple[re.Pattern[str], Counted], ...] = (
     (re.compile(r"It is allocation ([\d,]+) of ([\d,]+), of ([\d,]+) operations?, that leave"), _of_step),
     (re.compile(r"starts ([\d,]+) of ([\d,]+) times only"), _of_request),
     (
-        re.compile(r"\(([\d,]+) non-preemptible\).*?\(([\d,]+)\), and the rest is preemptible \(([\d,]+)\)"),
+        re.compile(
+            r"oldest first: ([\d,]+) non-preemptible, ([\d,]+) aggressively preemptible"
+            r" and ([\d,]+) preemptible"
+        ),
         _by_group,
     ),
 )

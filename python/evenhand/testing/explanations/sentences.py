@@ -41,6 +41,10 @@ def check_sentences(world: World, explanation: Explanation, row: Row) -> Iterato
     # What a sentence adds up: together, more of the same, still waiting.
     values += [float(n) for n in range(len(world.decisions) + 1)]
     known = world.__dict__.setdefault("_names", {name: None for t in world.tables.values() for name in t})
+    for quantity, row_ in explanation.amounts.items():
+        for resource, amount in row_.items():
+            if not any(abs(amount - value) <= 1e-6 * max(1.0, abs(value)) for value in values):
+                yield quantity, f"{amount} {resource} is none of the numbers that belong to it"
     for sentence in explanation.sentences:
         try:
             counted, named = check_counts(world, explanation, row, sentence)
@@ -134,5 +138,5 @@ def _group_ends(world: World, operation: str) -> list[Any]:
             if groups.get(str(row["name"])) in GROUPS[: end + 1]:
                 for r, amount in (row.get("resources") or {}).items():
                     held[r] += amount
-        found.append(story(world).part(held))
+        found += [story(world).part(held), held]
     return found
