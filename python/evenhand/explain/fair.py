@@ -33,14 +33,18 @@ def deciding(fair: NDArray[np.float64], used: NDArray[np.float64], demand: NDArr
     """Return the resource by which an element is compared with its fair share.
 
     Of those that it could use more of the one in which it comes closest to its share; if there are none,
-    the one in which it is furthest below.
+    the one in which it is furthest below. Of several the one of which its share is the largest.
     """
     ratio = np.divide(used, fair, out=np.where(used > _EQUAL, np.inf, 0.0), where=fair > _EQUAL)
     wanted = fair < demand - _EQUAL
     if wanted.any():
-        return int(np.where(wanted, ratio, -1.0).argmax())
+        nearest = np.where(wanted, ratio, -1.0)
+        return int(np.where(nearest >= nearest.max() - _EQUAL, fair, -1.0).argmax())
     owed = fair > _EQUAL
-    return int(np.where(owed, ratio, np.inf).argmin()) if owed.any() else int(used.argmax())
+    if not owed.any():
+        return int(used.argmax())
+    nearest = np.where(owed, ratio, np.inf)
+    return int(np.where(nearest <= nearest.min() + _EQUAL, fair, -1.0).argmax())
 
 
 def holding(facts: Facts, element: int, used: NDArray[np.float64]) -> str:

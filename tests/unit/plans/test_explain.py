@@ -13,10 +13,14 @@ from evenhand.reasons import TABLE
 from tests.unit.plans.fake import CLUSTER, DECISIONS, HOSTILE, POLICY, FakeCore, make, remade, start, victim
 
 A09 = (
-    "Allocation a09 of operation A leaves node n1: 2 cpu more is needed there for request b of B, in the"
-    " preemptive stage.",
-    "Operation B is starving: it uses 0 of 6 cpu, under 0.8 of its fair share"
-    " (fair_share_starvation_tolerance), for 100 s, longer than fair_share_starvation_timeout (30 s).",
+    (
+        "Allocation a09 of operation A leaves node n1: 2 cpu more is needed there for request b of B, in the"
+        " preemptive stage."
+    ),
+    (
+        "Operation B is starving: it uses 0 of 6 cpu, under 0.8 of its fair share"
+        " (fair_share_starvation_tolerance), for 100 s, longer than fair_share_starvation_timeout (30 s)."
+    ),
     "a09 is preemptible: just before, operation A used 20 cpu, where its fair share is 16 cpu.",
     "Its allocations, oldest first: 3 non-preemptible, 3 aggressively preemptible and 4 preemptible.",
     "It gives back 2 cpu, 5 memory, within 30 s, until 130 s; its work starts again.",
