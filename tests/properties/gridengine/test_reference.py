@@ -11,6 +11,7 @@ import evenhand as eh
 from evenhand.testing import strategies as es
 from evenhand.testing.strategies._picking import Pick, picks
 from tests.reference.gridengine import Run, World, judge
+from tests.reference.gridengine.subordinates import Trees
 from tests.reference.gridengine.requests import Accepted
 
 CLUSTERS = st.tuples(es.gridengine_clusters(), es.gridengine_settings(), picks(32))
@@ -103,6 +104,9 @@ def test_the_run_after_it_is_what_the_rules_say(drawn: tuple[dict[str, Any], Any
     assert {r.request: r.rule for r in plan.refusals} == run.rules
 
 
+ON_SUBORDINATE = ("subordinate_threshold", "queue_suspended")
+
+
 @given(drawn=CLUSTERS)
 def test_laws_of_preemption(drawn: tuple[dict[str, Any], Any, Pick]) -> None:
     data, settings, _ = drawn
@@ -111,11 +115,15 @@ def test_laws_of_preemption(drawn: tuple[dict[str, Any], Any, Pick]) -> None:
     plan = eh.plan(snapshot, policy)
     held = {row["name"]: row["resources"] for row in data["allocations"]}
     priority = {row["name"]: row["priority"] for row in data["operations"]}
+    world = World(data, settings)
+    stopped = {job.name for job in world.jobs.values() if Trees(world).stopped(job)}
     away = {row["operation"] for row in data["allocations"] if row["state"] in ("preempted", "preempting")}
-    taken = {d.operation for d in plan.decisions.victims}
+    away -= stopped  # on subordinate: no preemptees
+    victims = [d for d in plan.decisions.victims if d.reason not in ON_SUBORDINATE]
+    taken = {d.operation for d in victims}
     assert not taken or len(taken | away) <= settings.max_preemptees
     assert not taken & away
-    for d in plan.decisions.victims:
+    for d in victims:
         assert {r: d.freed.get(r, 0) + d.kept.get(r, 0) for r in held[d.allocation]} == held[d.allocation]
         assert not set(d.kept) & set(settings.lo_licenses)
         assert d.mode in ("preempt", "enhanced_suspend", "suspend") or not d.kept
