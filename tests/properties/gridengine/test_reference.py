@@ -11,8 +11,8 @@ import evenhand as eh
 from evenhand.testing import strategies as es
 from evenhand.testing.strategies._picking import Pick, picks
 from tests.reference.gridengine import Run, World, judge
-from tests.reference.gridengine.subordinates import Trees
 from tests.reference.gridengine.requests import Accepted
+from tests.reference.gridengine.subordinates import Trees
 
 CLUSTERS = st.tuples(es.gridengine_clusters(), es.gridengine_settings(), picks(32))
 
