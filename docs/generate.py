@@ -247,11 +247,13 @@ def reasons_page() -> str:
 # --- what Grid Engine's actions free
 
 
-ACTIONS = """\
-What becomes of what a job holds, by [Grid Engine's](../../policies/gridengine.md) action, the kind of resource, and whether it is available after
-preemption (`aapre`). The last column is with `preemptees_keep_resources`: what is freed is then the smaller of what the job holds and what its
-preemptor takes beyond what is free. Action S does not look at `aapre`: it frees slots, whatever is said of them. T, R and C end the job's processes,
-which keep nothing."""
+ACTIONS = (
+    "What becomes of what a job holds, by [Grid Engine's](../../policies/gridengine.md) action, the kind of"
+    " resource, and\nwhether it is available after preemption (`aapre`). The last column is with"
+    " `preemptees_keep_resources`: what is freed is\nthen the smaller of what the job holds and what its"
+    " preemptor takes beyond what is free. Action S does not look at `aapre`:\nit frees slots, whatever is"
+    " said of them. T, R and C end the job's processes, which keep nothing."
+)
 
 
 def actions_page() -> str:

@@ -228,7 +228,7 @@ def test_tree_text() -> None:
         "├ web         fair  cpu             25.0   50.0          –  ████████▓▓▓▓▓▓▓▓▓       2.00     10.0",
         "└ idle        fair  cpu                –      –       10.0     ┃                       ∞        –",
         "% of the row's resource   █ used   ▓ above fair share   ░ owed   ┃ guarantee",
-        "satisfied: usage / fair share, of a pool its worst operation's; pending: demand not served",
+        "satisfied: usage / fair share, of a pool its worst operation's; pending: demand not served; –: none",
     ]
 
 

@@ -165,7 +165,8 @@ def starving_sentences(statuses: Statuses) -> list[str]:
         of = found[kind]
         if not of["all"]:
             continue
-        starving = f"{of['starving']:,} starving, {of['aggressively_starving']:,} aggressively"
+        hard = of["aggressively_starving"]
+        starving = f"{of['starving']:,} starving" + (f", {hard:,} aggressively" if hard else "")
         below = f"{of['below_fair_share']:,} of {counted(of['all'], noun)} below their fair share"
         sentences.append(f"{below}, {starving}.")
     return sentences

@@ -51,7 +51,7 @@ Line = list[tuple[str, str]]
 
 _ANSI = {"head": "1", "dim": "2", "warn": "33", "used": "36", "above": "33", "owed": "2", "mark": "35"}
 _WIDTH = 110
-_BAR = 17
+_BAR, _WIDEST_BAR = 17, 48  # columns: in a text, and where the width is known
 _LEAST_BAR, _LEAST_NAME = 8, 24  # columns, however little room there is
 _BELOW = (24, 30, 8, 10, 5, 9, 9)  # widest columns of the operations below their share
 _LONG = 3600.0  # seconds
@@ -101,7 +101,8 @@ def tree_lines(
     )
     rest = 6 * modes + (second + 2 if second else 0) + 12 + 7 + 11 + 11 * satisfied + 9
     wanted = max([width("".join(part)) for part in names] + [12])
-    columns = min(_BAR, max((room or _WIDTH) - rest - wanted - 2, _LEAST_BAR))
+    widest = _BAR if room is None else _WIDEST_BAR
+    columns = min(widest, max((room or _WIDTH) - rest - wanted - 2, _LEAST_BAR))
     first = min(max((room or _WIDTH) - rest - columns - 2, _LEAST_NAME), wanted)
     end = view.scale(list(rows))
     scale = "0" + f"{percent(end).removesuffix('.0')}%".rjust(columns - 1)
@@ -172,7 +173,10 @@ def _legend(view: Overview, rows: Sequence[Row], glyphs: Glyphs, *, satisfied: b
         keys += [("", "   "), (role, getattr(glyphs, role)), ("", " " + word)]
     hidden = any((row.pools or row.operations) and not row.is_rest for row in rows)
     means = COLUMNS_MEAN if satisfied else COLUMNS_MEAN.partition("; ")[2]
-    return [keys, [("dim", means + ("; +n: not shown" if hidden else ""))]]
+    shares = (view.fair_share, view.usage, view.guarantee, view.pending)
+    nothing = any(not float(share[row.element]) for row in rows if not row.is_rest for share in shares)
+    means += f"; {glyphs.none}: none" * nothing + "; +n: not shown" * hidden
+    return [keys, [("dim", means)]]
 
 
 def below_sentence(view: Overview) -> str:

@@ -63,7 +63,7 @@ def test_a_plan_as_text(calls: Any, file: Path, run: Any) -> None:
     assert lines[0] == f"{file}: 3 nodes, 1 pool, 3 operations, 12 allocations, at 100 s, on Round()"
     assert "3 preempted, 0 started in free room, 2 started after preemption, 1 request refused." in lines
     assert any(line.startswith("preempt  a09 of A") for line in lines)
-    assert "1 of 3 operations below their fair share, 1 starving, 0 aggressively." in lines
+    assert "1 of 3 operations below their fair share, 1 starving." in lines
     assert out.endswith("with it.\n")
     assert max(width(line) for line in lines[1:]) <= 110
     assert calls[0]["policy"].preset == "documented"

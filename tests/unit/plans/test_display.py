@@ -34,7 +34,7 @@ def test_a_plan_says_what_is_done_why_and_for_whom(plan: Any) -> None:
         "b of B",
         "2 cpu, 5 memory",
     ]
-    assert "1 of 3 operations below their fair share, 1 starving, 0 aggressively" in text
+    assert "1 of 3 operations below their fair share, 1 starving" in text
     assert "1 limits_of_operation_or_pool: The limits of its operation" in text
     assert not any(line != line.rstrip() for line in lines)
 
