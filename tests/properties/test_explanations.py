@@ -22,7 +22,6 @@ KNOWN = {
     ("slurm", "requests", "node_not_schedulable"): "as above",
     ("slurm", "requests", "behind_first_waiting"): "said where no other job waits for the nodes",
     ("slurm", "allocations", "no_start_in_stage"): "said where another turn of the job took victims",
-    ("slurm", "allocations", "spared_fits_without"): "names the allocation's node, not that of the request",
     ("slurm", "allocations", "tier_not_lower"): "tiers of the first of several partitions",
     ("slurm", "allocations", "off_chosen_nodes"): "said on chosen nodes where the fewest are taken",
     ("slurm", "allocations", "frees_nothing_useful"): "said where the node is taken by others first",
@@ -42,11 +41,9 @@ KNOWN = {
     ("gridengine", "requests", "no_room_even_with_victims"): "as above",
     ("gridengine", "requests", "waits_for_reservation"): "in a few plans other amounts than free room lacks",
     ("gridengine", "allocations", "no_free_room"): "nothing is said to be missing",
-    (
-        "gridengine",
-        "allocations",
-        "spared_fits_without",
-    ): "names the allocation's node, not that of the request",
+    ("gridengine", "allocations", "spared_fits_without"): "in a few plans nothing leaves for the request",
+    ("gridengine", "allocations", "max_preemptees"): "in a few plans fewer are preempted than may be",
+    ("gridengine", "requests", "max_preemptees"): "as above",
 }
 
 #: Codes that have no check, as nothing explains with them: stages and what a check of a plan finds.

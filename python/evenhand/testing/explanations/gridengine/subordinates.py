@@ -126,11 +126,12 @@ def _used(world: World, node: object, queue: str) -> float:
         return sum(amounts.get(r, 0) for r in kinds) if kinds else 1.0
 
     rows = [a for a in world.tables["allocations"].values() if same(a.get("node"), node)]
-    used = sum(
-        slots(a["resources"] if World.state_of(a) != "preempted" else a.get("held") or {})
-        for a in rows
-        if queue_of(world, a) == queue and (World.state_of(a) != "preempted" or a.get("held"))
-    )
+    used = 0.0
+    for a in rows:
+        back = world.decided("resume", allocation=a["name"])
+        whole = World.state_of(a) != "preempted" or any(d["reason"] == "resumes" for d in back)
+        if queue_of(world, a) == queue and (whole or a.get("held")):
+            used += slots(a["resources"] if whole else a["held"])
     for made in world.decided("start", node=node):
         if _queue_of_job(world, made["operation"]) == queue:
             used += slots(world.row("requests", made["request"]).get("resources") or {})
