@@ -136,7 +136,7 @@ def _value(
             return _amounts(data, field, row, rng)
         case "shares":
             return {r: rng.choice([0.1, 0.3, 0.7]) for r in data["resources"]}
-        case "number":
+        case "number" | "amount":
             return rng.choice([1, 2, 3, 7, 12] if field.default_says else [0.5, 1, 2, 5])
         case "integer":
             return rng.randint(1, 4)

@@ -119,7 +119,7 @@ def drawn(system: str, count: int, rng: random.Random) -> Iterator[tuple[Drawn, 
 
 
 def essence(one: Drawn) -> Any:
-    """All that a plan says but for its diagnostics; None if the snapshot is invalid."""
+    """All that a plan says but for its diagnostics and texts; None if the snapshot is invalid."""
     try:
         snapshot = eh.Snapshot.from_dict(one.data)
         plan = eh.plan(snapshot, one.policy, one.state, on=one.on, given=one.given)
@@ -127,6 +127,8 @@ def essence(one: Drawn) -> Any:
         return None
     said = plan.to_dict()
     del said["diagnostics"]
+    for refusal in said["refusals"]:
+        refusal.pop("message", None)  # rule and numbers in words, with units
     if one.policy.system == "ytsaurus":
         said["shares"] = plan.shares.to_dict()["elements"]
     return said

@@ -164,8 +164,8 @@ def _outcomes(
 def _event(facts: Facts, trace: Mapping[str, NDArray[Any]], row: int) -> dict[str, Any]:
     node, request = int(trace["node"][row]), int(trace["request"][row])
     facts_of: Any = trace.get("facts")
-    placed = () if facts_of is None else facts_of[row]["nodes"].get("placed_on", ())
-    if len(placed) and trace["outcome"][row] == OUTCOMES.index("spared_fits_without"):
+    placed = [] if facts_of is None else list(facts_of[row]["nodes"].get("placed_on", []))
+    if placed and trace["outcome"][row] == OUTCOMES.index("spared_fits_without"):
         node = int(placed[0])  # the room was where the request was placed, not where the allocation is
     code = int(trace["group"][row]) if "group" in trace else len(GROUPS)
     group = {"group": GROUPS[code]} if code < len(GROUPS) else {}

@@ -40,7 +40,7 @@ def test_the_sentence_is_about_the_decision(system: str) -> None:
     assert plan.snapshot.now == time >= 20
     assert said.startswith(f"Allocation {victim} of operation a leaves node n1: 2 cpu ")
     assert "request b of b" in said
-    assert "The request needs 2 cpu" in said
+    assert "\nneeded " in said
     if d["grace"][row]:
         assert f"within 5 s, until {time + 5:g} s" in said
     assert said == str(plan.why(victim))
