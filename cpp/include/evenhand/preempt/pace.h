@@ -69,6 +69,8 @@ class Pace {
   void begin(const ClusterState& state);
   // From when on an answer that was given since `begin` may differ; kNoTime: it never does.
   Time due() const noexcept { return due_; }
+  // Back to an earlier answer: what a recorder asks beside the plan calls for no other plan.
+  void due_again(Time due) noexcept { due_ = due; }
 
   // Of work of an operation that began then, and is to end (kNoTime: unknown). If it is on.
   Spared spared(const ClusterState& state, Id operation, Time began, Time planned_end);

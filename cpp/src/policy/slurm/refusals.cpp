@@ -235,11 +235,13 @@ Facts Run::facts_of(Id job, Outcome rule, const JobRequest* job_request) const {
 // How every other running job stands to a job whose request is followed.
 void Run::note_standings(Id job) {
   Column<Outcome> verdicts;
+  const Time due = workspace.pace.due();
   for (const RunningJob& other : workspace.running) {
     Outcome why = other.gone ? Outcome::kAlreadyPreempting : workspace.standing(job, other);
     if (why == Outcome::kTaken) why = workspace.spared(other).why;
     verdicts.push_back(why);
   }
+  workspace.pace.due_again(due);
   recorder_->stands(verdicts);
 }
 
