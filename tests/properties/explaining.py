@@ -1,17 +1,30 @@
-"""Drawn plans of every system, whose explanations are checked."""
+"""Drawn plans of every system, whose explanations are checked.
+
+    python -m tests.properties.explaining PLANS [SYSTEM...] [--seed N]
+
+draws so many plans a system, prints what is false by table and code, each with the first sentence or number
+that was found, and exits with 1 if there is any.
+"""
 
 from __future__ import annotations
 
+import argparse
+import sys
+import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.plans import Plan
+from evenhand.testing.explanations import falsehoods
 from evenhand.testing.strategies import plan_inputs, policies, system_cluster_dicts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hypothesis.strategies import SearchStrategy
 
     from evenhand.testing.strategies import PlanInput
@@ -42,18 +55,57 @@ def _planned(drawn: PlanInput) -> Plan:
 def some_plans(system: str, count: int) -> list[Plan]:
     """Return so many drawn plans, the same ones each time."""
     found: list[Plan] = []
+    _each(system, count, None, found.append)
+    return found
 
+
+def _each(system: str, count: int, first: int | None, look: Callable[[Plan], None]) -> None:
     @settings(
         max_examples=count,
-        derandomize=True,
+        derandomize=first is None,
         database=None,
         deadline=None,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
     @given(plans(system))
-    def collect(plan: Plan) -> None:
-        found.append(plan)
+    def drawn(plan: Plan) -> None:
+        look(plan)
 
-    collect()
-    return found
+    (drawn if first is None else seed(first)(drawn))()
+
+
+def _false(system: str, count: int, first: int) -> bool:
+    """Print what the plans of one system explain falsely."""
+    counted: Counter[tuple[str, str]] = Counter()
+    shown: dict[tuple[str, str], str] = {}
+    began, drawn = time.monotonic(), 0
+
+    def look(plan: Plan) -> None:
+        nonlocal drawn
+        drawn += 1
+        for one in falsehoods(plan):
+            counted[one.table, one.code] += 1
+            shown.setdefault((one.table, one.code), f"plan {drawn}: {one}")
+
+    _each(system, count, first, look)
+    took = time.monotonic() - began
+    print(f"{system}: {drawn:,} plans in {took:,.0f} s, {counted.total():,} falsehoods", flush=True)
+    for key, many in counted.most_common():
+        print(f"  {many:6,} {' '.join(key)}: {shown[key]}", flush=True)
+    return bool(counted)
+
+
+def main() -> int:
+    """Check as many plans as the command line asks for."""
+    parser = argparse.ArgumentParser(prog="python -m tests.properties.explaining", allow_abbrev=False)
+    parser.add_argument("plans", type=int)
+    parser.add_argument("systems", nargs="*", metavar="SYSTEM")
+    parser.add_argument("--seed", type=int, default=0)
+    chosen = parser.parse_args()
+    false = [system for system in chosen.systems or SYSTEMS if _false(system, chosen.plans, chosen.seed)]
+    return 1 if false else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
