@@ -85,6 +85,45 @@ py::dict columns_of(const Decisions& decisions, const std::vector<Decision>& row
 
 }  // namespace
 
+py::list question_dicts(const Decisions& decisions, std::size_t width) {
+  static constexpr const char* kKinds[] = {"amounts", "jobs", "sets"};
+  py::list found;
+  for (const auto& [step, q] : decisions.questions()) {
+    py::dict out;
+    out["step"] = step;
+    out["kind"] = kKinds[static_cast<int>(q.kind)];
+    out["table"] = q.slots ? "allocations" : "operations";
+    out["budget"] = q.budget;
+    out["branches"] = q.branches;
+    out["root_bound"] = q.root_bound;
+    out["within_caps"] = q.within_caps;
+    out["candidates"] = to_array(q.candidates);
+    out["costs"] = to_array(q.costs);
+    out["taken"] = to_array(q.taken);
+    if (q.kind == MinimumQuestion::Kind::kAmounts) {
+      out["node"] = q.node;
+      out["amounts"] = rows_by(q.amounts, width);
+      out["shortage"] = to_array(q.shortage);
+      out["multipliers"] = to_array(q.multipliers);
+    } else if (q.kind == MinimumQuestion::Kind::kJobs) {
+      py::list sites;
+      for (const SpreadNeed::Site& s : q.need.sites)
+        sites.append(py::make_tuple(s.node, s.pieces, s.levels, s.must));
+      out["copies"] = q.need.copies;
+      out["sites"] = sites;
+      out["jobs"] = to_array(q.need.job);
+      out["amounts"] = rows_by(q.need.amount, q.need.width);
+      out["lacks"] = rows_by(q.need.lack, q.need.width);
+      out["scale"] = q.proof.scale;
+      out["parts"] = to_array(q.proof.part);
+      out["bounds"] = to_array(q.proof.bound);
+      out["multipliers"] = to_array(q.proof.multiplier);
+    }
+    found.append(out);
+  }
+  return found;
+}
+
 py::dict decision_columns(const Decisions& decisions, std::size_t width) {
   return columns_of(decisions, decisions.rows(), width);
 }

@@ -25,6 +25,9 @@ inline py::object rows_by(std::vector<Amount> values, std::size_t width) {
 // each row's step.
 py::dict decision_columns(const Decisions& decisions, std::size_t width);
 
+// What the searches for the victims that cost least were asked, a dict each.
+py::list question_dicts(const Decisions& decisions, std::size_t width);
+
 // What was decided, by places in lists of names: it stays when the rows go.
 class NamedDecisions {
  public:

@@ -67,6 +67,7 @@ class BoundPlanner {
   py::dict refusals() const;
   py::dict handed() const;
   py::dict memory() const;
+  py::list certificates() const;
   py::dict trace(const std::string& kind, Id row) const;
   py::dict traced(const std::string& kind, Id row, const py::object& nodes, bool main_pass,
                   bool backfill_pass, const std::string& cycle, const py::object& commands);

@@ -174,6 +174,19 @@ py::dict BoundPlanner::trace(const std::string& kind, Id row) const {
   return event_columns(recorder, state().width());
 }
 
+py::list BoundPlanner::certificates() const {
+  Trigger trigger = trigger_;
+  trigger.certificates = true;
+  std::unique_ptr<Planner> again;
+  {
+    const LongCall call;
+    again = planner_->afresh();
+    again->update(again->state().now(), false);
+    again->decide(trigger);
+  }
+  return question_dicts(again->decisions(), state().width());
+}
+
 py::object BoundPlanner::shares() const {
   const SharesView shares = planner_->shares();
   if (shares.result == nullptr) return py::none();
@@ -241,6 +254,8 @@ void register_planner(py::module_& m) {
       .def("memory", &BoundPlanner::memory, "What the next planner starts with.")
       .def("trace", &BoundPlanner::trace, py::arg("kind"), py::arg("row"),
            "What a \"request\" or an \"allocation\" met, by planning again.")
+      .def("certificates", &BoundPlanner::certificates,
+           "What searches for the least cost were asked, and what proves it, by planning again.")
       .def("traced", &BoundPlanner::traced, py::arg("kind"), py::arg("row"),
            py::arg("nodes") = py::none(), py::arg("main_pass") = true,
            py::arg("backfill_pass") = true, py::arg("cycle") = "", py::arg("commands") = py::none(),

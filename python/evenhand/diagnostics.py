@@ -34,13 +34,13 @@ CODES: Mapping[str, str] = {
     ),
     "minimum_budget_spent": (
         "The search for the fewest victims ran out of its budget. The best set that it had found stands, and"
-        " costs no more than the irreducible one; `numbers.minimum` of its decisions says what is proved of"
-        " it. Of the steps concerned, `size_proved` have as few as can be, if not the first such set in the"
-        " order."
+        " costs no more than the irreducible one; `numbers.minimum` of its decisions has the bound that is"
+        " known. Of the steps concerned, `size_proved` have as few as can be, if not the first such set in"
+        " the order."
     ),
     "victim_cost_limit": (
-        "Victims cost so much lost work that it is counted as 10^13 node-seconds each; that others would not"
-        " cost less is not proved."
+        "Victims cost so much lost work that it is counted as 10^13 node-seconds each; whether others would"
+        " cost less is open."
     ),
     "no_costs_given": (
         'Victims are to cost what their rows say (`victim_cost` "given"), but no operation has a'

@@ -23,9 +23,9 @@ bool FreedByNode::covers(Id node, std::span<const Amount> lacks) const {
 }
 
 void SpreadNeed::add(std::span<const Id> jobs, std::span<const Amount> amounts,
-                     std::span<const Amount> lacks, bool must) {
+                     std::span<const Amount> lacks, bool must, Id node) {
   const auto levels = static_cast<Index>(lacks.size() / width);
-  sites.push_back({job.size(), jobs.size(), lack.size(), levels, must});
+  sites.push_back({job.size(), jobs.size(), lack.size(), levels, must, node});
   job.insert(job.end(), jobs.begin(), jobs.end());
   amount.insert(amount.end(), amounts.begin(), amounts.end());
   lack.insert(lack.end(), lacks.begin(), lacks.end());

@@ -213,10 +213,17 @@ void find_cheapest(VictimTrial& trial, const VictimQuestion& q, VictimSet& set) 
   }
   if (q.spread == nullptr) return try_sets(trial, q, set);
   const Column<Id> known = set.taken;
-  SpreadCover().solve(*q.spread, q.costs, q.budget, set.taken, set.proof);
+  SpreadCover cover;
+  cover.solve(*q.spread, q.costs, q.budget, set.taken, set.proof);
   for (const Id i : known) trial.give_back(i);
   for (const Id i : set.taken) trial.take(i);
-  if (trial.suffices()) return;
+  if (trial.suffices()) {
+    if (q.written == nullptr) return;
+    q.written->kind = MinimumQuestion::Kind::kJobs;
+    q.written->need = *q.spread;
+    q.written->proof = cover.prove(q.budget);
+    return;
+  }
   for (const Id i : set.taken) trial.give_back(i);  // it does not say exactly what suffices:
   for (const Id i : known) trial.take(i);           // nothing that it proved counts
   set.taken = known;
@@ -246,6 +253,10 @@ VictimSet choose_victims(VictimTrial& trial, const VictimQuestion& question) {
   if (q.selection != VictimSelection::kPrefix) give_back_spare(trial, set.taken);
   if (q.selection == VictimSelection::kMinimum) find_cheapest(trial, q, set);
   say_cost(q, set);
+  if (q.written != nullptr) {
+    q.written->budget = q.budget;
+    q.written->costs.assign(q.costs.begin(), q.costs.end());
+  }
   return set;
 }
 

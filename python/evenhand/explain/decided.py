@@ -99,7 +99,8 @@ def _fewest(facts: Facts, row: int, decision: Decision) -> list[str]:
     # With one agent for each copy nothing is said of others.
     where = " there" if getattr(settings, "victim_area", "group") == "agent" else ""
     spent = facts.plan.decisions.column("minimum_spent")[row] != 0
-    open_ = "the search for {} ran out of its budget" if spent else "that {} would not suffice is not proved"
+    within = f"within the budget of {settings.minimum_budget:,} branches"
+    open_ = f"no {{}} set was found {within}" if spent else "whether a {} set would suffice is open"
     if kind != "victims":
         seconds_ = "node-second" if proof["cost"] == 1 else "node-seconds"
         unit = {"lost_work": f"{seconds_} of lost work", "given": "by what their rows say"}[kind]
@@ -107,7 +108,7 @@ def _fewest(facts: Facts, row: int, decision: Decision) -> list[str]:
         if proof["proved"]:
             return [f"{paid}; none that cost less make room for it{where}."]
         least = f"at least {proof['lower_bound']:,} must be paid{where}"
-        return [f"{paid}; {least}: {open_.format('less')}."]
+        return [f"{paid}; {least}: {open_.format('cheaper')}."]
     what = "operation" if facts.preempts_operations else "victim"  # what is counted: allocations, or jobs
     if proof["proved"]:
         if proof["cost"] == 1:
@@ -115,7 +116,7 @@ def _fewest(facts: Facts, row: int, decision: Decision) -> list[str]:
         return [f"No fewer than the {proof['cost']} {what}s of this step make room for it{where}."]
     must, do = proof["lower_bound"], proof["cost"]
     least = f"At least {must} {what}{'s' * (must != 1)}" if facts.preempts_operations else f"At least {must}"
-    return [f"{least} must leave{where} and {do} suffice: {open_.format('fewer')}."]
+    return [f"{least} must leave{where} and {do} suffice: {open_.format('smaller')}."]
 
 
 def _beneficiary(facts: Facts, operation: int) -> list[Claim]:

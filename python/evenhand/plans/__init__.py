@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evenhand.plans.answers import Starvation
+from evenhand.plans.certificates import Certificate, CertificateSite
 from evenhand.plans.check import Check, Finding
 from evenhand.plans.comparison import SideBySide, side_by_side
 from evenhand.plans.decisions import Beneficiary, Decision, Decisions
@@ -15,6 +16,8 @@ from evenhand.plans.victims import Victims
 
 __all__ = [
     "Beneficiary",
+    "Certificate",
+    "CertificateSite",
     "Check",
     "Decision",
     "Decisions",

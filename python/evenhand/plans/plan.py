@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from evenhand.diagnostics import Diagnostic
     from evenhand.explain import Explanation
     from evenhand.model import Snapshot
+    from evenhand.plans.certificates import Certificate
     from evenhand.plans.check import Check
     from evenhand.plans.columns import CorePlan
     from evenhand.plans.diff import PlanDiff
@@ -263,6 +264,57 @@ class Plan(Frozen, Tabular):
         from evenhand.plans.steps import steps_of
 
         return steps_of(self.snapshot, self.decisions)
+
+    @property
+    def minimum_steps(self) -> tuple[int, ...]:
+        """Numbers of the steps whose victims were to be the fewest or cheapest; `certificate` takes one."""
+        columns = self.decisions.columns
+        if "minimum_cost" not in columns:
+            return ()
+        return tuple(dict.fromkeys(columns["step"][columns["minimum_cost"] >= 0].tolist()))
+
+    @cached_property
+    def _certificates(self) -> Mapping[int, Certificate]:
+        from evenhand.plans.certificates import certificates_of
+
+        return certificates_of(self)
+
+    def certificate(self, step: int) -> Certificate:
+        """Return what the search for the victims of a step was asked, and what its answer rests on.
+
+        Parameters
+        ----------
+        step : int
+            Number of a step that was decided with ``victim_selection`` "minimum"; one of `minimum_steps`.
+
+        Returns
+        -------
+        Certificate
+            `evenhand.testing.certificates.check_certificate` checks it without the engine.
+
+        Raises
+        ------
+        KeyError
+            If there is no such step, or it was decided otherwise.
+        ValueError
+            If the plan is one of a living cluster that its snapshot does not lead to.
+
+        Notes
+        -----
+        The plan is made again, once for all steps, and its searches write down what they were asked.
+        """
+        whole = isinstance(step, int | np.integer) and not isinstance(step, bool)
+        expect(whole, "certificate", "step", step, "the number of a step")
+        if step in self.minimum_steps:
+            return self._certificates[int(step)]
+        there = int(step) in self.decisions.columns["step"].tolist()
+        said = "was not decided with minimum" if there else "is not in the plan"
+        known = ", ".join(map(str, self.minimum_steps)) or "none"
+        if not self.minimum_steps:
+            how = getattr(self.policy.settings, "victim_selection", None)
+            of = f"the {type(self.policy).__name__} policy has no such setting"
+            known += f" (victim_selection is {how!r})" if how is not None else f" ({of})"
+        raise KeyError(f"step {step} {said}; steps that were: {known}")
 
     def diff(self, other: Plan) -> PlanDiff:
         """Return what another plan decides differently.

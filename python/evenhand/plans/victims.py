@@ -1,4 +1,4 @@
-"""The victims of one request: the set, its order, and how far it was proved to be the fewest."""
+"""The victims of one request: the set, its order, and how far it is known to be the fewest."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Victims(Frozen, Tabular):
 
     @property
     def certificate(self) -> Mapping[str, Any] | None:
-        """How far the set was proved to be the fewest; None if the policy does not look for the fewest.
+        """How far the set is known to be the fewest; None if the policy does not look for the fewest.
 
         ``cost``, ``lower_bound`` (no set that costs less makes room), ``gap`` between both, ``proved`` and
         ``first`` as of `evenhand.plans.fewest.fewest_numbers`.
@@ -136,8 +136,8 @@ class Victims(Frozen, Tabular):
         if proof is None:
             return ""
         if proof["proved"]:
-            return ", proved minimal"
-        return f", not proved minimal (cost {proof['cost']:,}, lower bound {proof['lower_bound']:,})"
+            return ", minimal by its search"
+        return f", none cheaper was found (cost {proof['cost']:,}, lower bound {proof['lower_bound']:,})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: ``request, victims, freed, beneficiary, start, certificate, refusals``."""

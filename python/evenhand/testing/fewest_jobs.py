@@ -37,11 +37,14 @@ class Site:
         What each frees here.
     lacks : tuple of tuple of int, (L, R)
         What must be freed for one copy more, two more, ...; never less than the level before.
+    must : bool
+        Its one level is needed in any case, and holds no copy: what a whole cluster shares.
     """
 
     jobs: tuple[int, ...]
     amounts: tuple[tuple[int, ...], ...]
     lacks: tuple[tuple[int, ...], ...]
+    must: bool = False
 
     def levels(self, taken: set[int]) -> int:
         """Return for how many copies it is enough that these jobs go."""
@@ -60,7 +63,7 @@ class Spread:
         Of each job, at least 1, in the order in which they are wanted.
     sites : tuple of Site
     copies : int
-        How many levels are wanted, in sum over the sites.
+        How many levels are wanted, in sum over the sites that need not be freed in any case.
     """
 
     costs: tuple[int, ...]
@@ -70,7 +73,9 @@ class Spread:
     def suffices(self, taken: Sequence[int]) -> bool:
         """Return whether all copies find room once these jobs are gone."""
         gone = set(taken)
-        return sum(site.levels(gone) for site in self.sites) >= self.copies
+        had = [(site, site.levels(gone)) for site in self.sites]
+        able = all(levels for site, levels in had if site.must)
+        return able and sum(levels for site, levels in had if not site.must) >= self.copies
 
     def cost(self, taken: Sequence[int]) -> int:
         """Return what these jobs cost."""
@@ -130,8 +135,9 @@ def check_minimum_jobs(spread: Spread, taken: Sequence[int], proof: Mapping[str,
     Notes
     -----
     A job's cost is split into parts, one a site; of as many sites as copies are wanted they are together no
-    more than it costs. To free a site for so many copies costs at least a bound in parts; the least sum of
-    bounds over all ways to choose as many copies as are wanted bounds the cost.
+    more than it costs, sites that must be freed included. To free a site for so many copies costs at least a
+    bound in parts; the least sum of bounds over all ways to choose as many copies as are wanted, with the
+    bounds of all that must be freed, bounds the cost.
     """
     cost, least, root = whole_numbers([proof[n] for n in ("cost", "lower_bound", "root_bound")], "bounds")
     _check_instance(spread)
@@ -204,7 +210,8 @@ def part_bound(spread: Spread, proof: Mapping[str, Any]) -> tuple[int, str]:
     spent: list[list[int]] = [[] for _ in spread.costs]
     options: list[list[int]] = []
     how = "certified"
-    piece = first = 0
+    piece = first = needed = 0
+    together = spread.copies + sum(site.must for site in spread.sites)
     for site in spread.sites:
         own = parts[piece : piece + len(site.jobs)]
         piece += len(site.jobs)
@@ -227,11 +234,15 @@ def part_bound(spread: Spread, proof: Mapping[str, Any]) -> tuple[int, str]:
                     must(best is None or claim <= sum(own[i] for i in best), "a bound is too high")
             bounds.append(claim)
         first += len(site.lacks)
-        options.append(bounds)
+        if site.must:
+            must(len(bounds) == len(site.lacks) + 1 == 2, "what must be freed has one level that can be had")
+            needed += bounds[1]
+        else:
+            options.append(bounds)
     for job, own in enumerate(spent):
-        most = sum(sorted(own, reverse=True)[: spread.copies])
+        most = sum(sorted(own, reverse=True)[: max(together, 0)])
         must(most <= scale * spread.costs[job], f"the parts of job {job} are more than it costs")
-    return -(-_least(options, spread.copies) // scale), how
+    return -(-(needed + _least(options, spread.copies)) // scale), how
 
 
 def _least(options: list[list[int]], copies: int) -> int:

@@ -13,8 +13,8 @@ from evenhand.systems.slurm.settings import SlurmSettings, partitions_named, spl
 from evenhand.testing import strategies as es
 from evenhand.testing.costs import read_costs
 from evenhand.testing.job_laws import JobPlan, check_jobs
+from evenhand.testing.slurm import reference_plan
 from tests.drawing import shuffled
-from tests.reference.slurm import reference_plan
 
 SAME = ("action", "request", "operation", "node")
 OF_VICTIMS = ("action", "allocation", "operation", "mode", "freed", "kept")

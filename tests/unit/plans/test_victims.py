@@ -97,7 +97,7 @@ def test_the_certificate() -> None:
     policy = eh.policies.YTsaurus(victim_selection="minimum")
     found = eh.victims(cluster(), policy, "r", state=STATE)
     assert found.certificate == {"cost": 1, "lower_bound": 1, "gap": 0, "proved": True, "first": True}
-    assert found.message == "1 allocation leaves for request r, proved minimal."
+    assert found.message == "1 allocation leaves for request r, minimal by its search."
     with pytest.raises(TypeError, match="immutable"):
         found.certificate["gap"] = 1  # type: ignore[index]
     spent = eh.victims(cluster(), policy.replace(victim_selection="prefix"), "r", state=STATE)

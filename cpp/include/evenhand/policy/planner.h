@@ -50,6 +50,7 @@ struct Trigger {
   bool main_pass = true, backfill_pass = true;  // of a scheduling run
   std::string_view cycle{};
   std::span<const Command> commands{};
+  bool certificates = false;  // what searches for the least cost were asked is written down
 };
 
 // A named column: one number a row, or one number a row and resource.

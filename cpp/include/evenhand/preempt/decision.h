@@ -8,6 +8,7 @@
 #include "evenhand/model/cluster_state.h"
 #include "evenhand/preempt/codes.h"
 #include "evenhand/preempt/groups.h"
+#include "evenhand/preempt/minimum_question.h"
 #include "evenhand/preempt/proof.h"
 
 namespace evenhand {
@@ -70,14 +71,25 @@ class Decisions {
   void add(const Decision& decision, const DecisionAmounts& amounts);
   void set_last_slot(Id slot) { rows_.back().slot = slot; }  // what the last one started
   void prove(Id step, const SelectionProof& proof) { proofs_.push_back({step, proof}); }
+  // Whether what searches were asked is written down, too: asked() follows each prove().
+  void certify(bool on) noexcept { certifies_ = on; }
+  bool certifies() const noexcept { return certifies_; }
+  void asked(Id step, MinimumQuestion question) {
+    if (!certifies_) return;
+    question.root_bound = proofs_.back().proof.root_bound;
+    question.branches = proofs_.back().proof.branches;
+    questions_.push_back({step, std::move(question)});
+  }
   void clear() {
     rows_.clear();
     proofs_.clear();
+    questions_.clear();
     amounts_.clear();
   }
 
   const std::vector<Decision>& rows() const noexcept { return rows_; }
   const std::vector<StepProof>& proofs() const noexcept { return proofs_; }
+  const std::vector<StepQuestion>& questions() const noexcept { return questions_; }
   // What queues are called, where decisions count what runs in them.
   void name_queues(std::vector<std::string> names) { queue_names_ = std::move(names); }
   const std::vector<std::string>& queue_names() const noexcept { return queue_names_; }
@@ -88,6 +100,8 @@ class Decisions {
   std::size_t width_;
   std::vector<Decision> rows_;
   std::vector<StepProof> proofs_;
+  std::vector<StepQuestion> questions_;
+  bool certifies_ = false;
   Column<Amount> amounts_;  // n x 5 x R
   std::vector<std::string> queue_names_;
 };

@@ -34,13 +34,14 @@ struct SpreadNeed {
     std::size_t first_lack = 0;
     Index levels = 0;
     bool must = false;  // its one level is needed, and does not count
+    Id node = kNoId;    // which it is; kNoId: what the cluster shares, or it has no name
   };
 
   explicit SpreadNeed(std::size_t row_width = 0) : width(row_width) {}
   // jobs: those on the site, ascending; amounts: jobs x width; lacks: levels x width, none
   // less than the level before; up to 0: nothing lacks.
   void add(std::span<const Id> jobs, std::span<const Amount> amounts, std::span<const Amount> lacks,
-           bool must = false);
+           bool must = false, Id node = kNoId);
 
   std::size_t width;
   Index copies = 0;  // levels wanted

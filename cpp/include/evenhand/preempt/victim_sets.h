@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "evenhand/preempt/minimum_question.h"
 #include "evenhand/preempt/spread_cover.h"
 #include "evenhand/preempt/victims.h"
 
@@ -41,6 +42,9 @@ struct VictimQuestion {
   // What a candidate can help with (n x width); less of it
   // than this in sum (width) never suffices.
   std::span<const Amount> amounts = {}, shortage = {};
+  // Where it is wanted: how kMinimum was found, and what proves the first bound. What the
+  // candidates are called is the caller's to say.
+  MinimumQuestion* written = nullptr;
 };
 
 // Chooses; leaves the trial with the chosen ones taken, or with none if no prefix

@@ -37,7 +37,7 @@ double Run::shortfall_covered(const Candidate& c, const Entry& entry) const {
 }
 
 VictimSet Run::choose(const Entry& entry, const Column<Candidate*>& candidates,
-                      const Column<std::uint8_t>& usable, Index budget) {
+                      const Column<std::uint8_t>& usable, Index budget, MinimumQuestion* written) {
   struct Trial : VictimTrial {
     Trial(Run& r, const Entry& e, const Column<Candidate*>& c) : run(r), entry(e), all(c) {}
     void take(Id i) override { run.give(*all[i], 1); }
@@ -58,6 +58,7 @@ VictimSet Run::choose(const Entry& entry, const Column<Candidate*>& candidates,
   Column<Index> costs;
   for (const Candidate* c : candidates) costs.push_back(cost_of(*c));
   question.costs = costs;
+  question.written = written;
   std::vector<SpreadNeed> needs;
   for (const Unit& unit : entry.units) needs.push_back(spread(unit, candidates));
   if (needs.size() == 1) {
@@ -124,7 +125,7 @@ SpreadNeed Run::spread(const Unit& unit, const Column<Candidate*>& candidates) c
       else
         --need.copies;
     }
-    if (!levels.empty()) need.add(freed_on.jobs(n), freed_on.amounts(n), levels);
+    if (!levels.empty()) need.add(freed_on.jobs(n), freed_on.amounts(n), levels, false, n);
   }
   return need;
 }
@@ -156,8 +157,15 @@ Outcome Run::preempt_group_wide(Entry& entry, Attempt* attempt) {
   // its victims that are too many, the last wanted ones.
   WithinCaps caps(pace_);
   VictimSet set;
+  MinimumQuestion question;  // the first: its bounds count, whatever the caps make of it
+  const bool certifies = decisions.certifies() && set_.selection == VictimSelection::kMinimum;
   for (;;) {
-    set = choose(entry, candidates, usable, caps.left(set_.minimum_budget));
+    const bool first = caps.left_out().empty();
+    set = choose(entry, candidates, usable, caps.left(set_.minimum_budget),
+                 certifies && first ? &question : nullptr);
+    if (certifies && first)
+      for (const Candidate* c : candidates) question.candidates.push_back(c->operation);
+    question.within_caps = !first;
     if (set.taken.empty()) break;
     Column<Candidate*> victims;
     for (const Id i : set.taken) victims.push_back(candidates[i]);
@@ -185,6 +193,10 @@ Outcome Run::preempt_group_wide(Entry& entry, Attempt* attempt) {
   tally.proof.branches += set.proof.branches;
   tally.proof.proved &= set.proof.proved;
   if (set_.selection == VictimSelection::kMinimum) decisions.prove(steps_, set.proof);
+  if (certifies) {
+    for (const Candidate* c : victims) question.taken.push_back(c->operation);
+    decisions.asked(steps_, std::move(question));
+  }
   take_victims(entry, victims, {});
   return Outcome::kWaitsForVictims;
 }

@@ -8,7 +8,8 @@ namespace evenhand::backendai {
 
 // Those of the left whose going makes room for the unit on a node, in order; none: all
 // of them would not do. One that frees nothing of what is still missing is passed over.
-Column<Candidate*> Run::collect(const Unit& unit, Id node, Column<Candidate*> left, Index budget) {
+Column<Candidate*> Run::collect(const Unit& unit, Id node, Column<Candidate*> left, Index budget,
+                                MinimumQuestion* written) {
   Column<Amount> shortage(width_), held(width_);
   rooms_.lacks(unit.need, node, shortage.data());
   const auto held_here = [&](const Candidate& c) {
@@ -34,11 +35,22 @@ Column<Candidate*> Run::collect(const Unit& unit, Id node, Column<Candidate*> le
   for (const Candidate* c : left) {
     held_here(*c);
     selector_.add(c->operation, held.data(), cost_of(*c));
+    if (written == nullptr) continue;
+    written->candidates.push_back(c->operation);
+    written->costs.push_back(cost_of(*c));
+    written->amounts.insert(written->amounts.end(), held.begin(), held.end());
   }
   selector_.skip_useless(true);
   const bool fits = selector_.select(set_.selection, shortage, budget);
   selector_.skip_useless(false);
   Column<Candidate*> chosen;
+  if (written != nullptr) {
+    written->kind = MinimumQuestion::Kind::kAmounts;
+    written->budget = budget;
+    written->node = node;
+    written->shortage = shortage;
+    written->multipliers.assign(selector_.multipliers().begin(), selector_.multipliers().end());
+  }
   if (fits)
     for (const Id place : selector_.taken()) chosen.push_back(left[place]);
   return chosen;
@@ -50,14 +62,19 @@ Outcome Run::preempt_per_agent(Entry& entry, Attempt* attempt) {
   // As group-wide: without those that are too many for the caps of their pools.
   WithinCaps caps(pace_);
   Agents found;
+  MinimumQuestion question;  // the first: its bounds count, whatever the caps make of it
+  const bool certifies = decisions.certifies() && set_.selection == VictimSelection::kMinimum;
   for (;;) {
+    const bool first = caps.left_out().empty();
     Column<Candidate*> left;
     for (Candidate* c : candidates)
       if (const Spared* why = caps.left_out(c->operation); why == nullptr)
         left.push_back(c);
       else if (attempt != nullptr)
         attempt->verdict[c->operation] = why->why;
-    found = on_agents(entry, std::move(left), caps.left(set_.minimum_budget), attempt);
+    found = on_agents(entry, std::move(left), caps.left(set_.minimum_budget), attempt,
+                      certifies && first ? &question : nullptr);
+    question.within_caps = !first;
     if (found.fits && within_caps(caps, found.victims, found.proof, attempt)) break;
     for (const Placement& p : found.placed) --containers_[p.node];
     if (!found.fits) break;
@@ -79,11 +96,17 @@ Outcome Run::preempt_per_agent(Entry& entry, Attempt* attempt) {
   tally.proof.branches += proof.branches;
   tally.proof.proved &= proof.proved;
   if (set_.selection == VictimSelection::kMinimum) decisions.prove(steps_, proof);
+  if (certifies) {
+    for (const Candidate* c : found.victims) question.taken.push_back(c->operation);
+    decisions.asked(steps_, std::move(question));
+  }
   take_victims(entry, found.victims, found.taken_for);
   return Outcome::kWaitsForVictims;
 }
 
-Run::Agents Run::on_agents(Entry& entry, Column<Candidate*> left, Index budget, Attempt* attempt) {
+Run::Agents Run::on_agents(Entry& entry, Column<Candidate*> left, Index budget, Attempt* attempt,
+                           MinimumQuestion* written) {
+  const Column<Candidate*> all = written != nullptr ? left : Column<Candidate*>();
   if (attempt != nullptr) attempt->place.assign(attempt->verdict.size(), 0);
   Column<Candidate*> victims;
   Column<Size> taken_for;  // of each victim
@@ -130,7 +153,8 @@ Run::Agents Run::on_agents(Entry& entry, Column<Candidate*> left, Index budget, 
           fits = false;
           break;
         }
-        const Column<Candidate*> gone = collect(unit, node, left, budget);
+        const bool only = written != nullptr && collected == 0;
+        const Column<Candidate*> gone = collect(unit, node, left, budget, only ? written : nullptr);
         for (Size i = 0; attempt != nullptr && i < collected_.size(); ++i)
           attempt->place[collected_[i]] = static_cast<Index>(i) + 1;
         if (attempt != nullptr) attempt->candidates = collected_.rows();
@@ -143,6 +167,7 @@ Run::Agents Run::on_agents(Entry& entry, Column<Candidate*> left, Index budget, 
         // For another copy less might go, were those that went before others.
         const SelectionProof& part = selector_.proof();
         proof.lower_bound = collected == 0 ? part.lower_bound : proof.lower_bound;
+        proof.root_bound = collected == 0 ? part.root_bound : proof.root_bound;
         proof.first = collected == 0 && part.first;
         proof.cost += part.cost;
         proof.branches += part.branches;
@@ -156,6 +181,14 @@ Run::Agents Run::on_agents(Entry& entry, Column<Candidate*> left, Index budget, 
   }
   for (const Candidate* c : victims) give(*c, -1);
   for (const Placement& p : placed) rooms_.give(entry.units[p.unit].need, p.node);
+  if (written != nullptr && collected > 1) {  // one copy after the other: no one question
+    *written = {};
+    written->budget = budget;
+    for (const Candidate* c : all) {
+      written->candidates.push_back(c->operation);
+      written->costs.push_back(cost_of(*c));
+    }
+  }
   proof.proved = proof.lower_bound == proof.cost;
   proof.first &= proof.proved;
   return {fits, std::move(victims), std::move(left), std::move(taken_for), std::move(placed),

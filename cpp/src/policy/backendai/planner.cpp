@@ -100,9 +100,10 @@ void Planner::after(const Delta& delta, Id row) {
   pace_.forget(row);
 }
 
-void Planner::decide(const Trigger&, Recorder* recorder) {
+void Planner::decide(const Trigger& trigger, Recorder* recorder) {
   inputs_.rows.grow(at(state_.operations().rows()));
   Run run(inputs_, state_, pace_, recorder != nullptr);
+  run.decisions.certify(trigger.certificates);
   run.go();
   refusals_ = run.refusals();
   decisions_ = std::move(run.decisions);

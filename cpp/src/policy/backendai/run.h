@@ -160,7 +160,7 @@ class Run {
                  const Column<std::uint8_t>& usable) const;
   double shortfall_covered(const Candidate& candidate, const Entry& entry) const;
   VictimSet choose(const Entry& entry, const Column<Candidate*>& candidates,
-                   const Column<std::uint8_t>& usable, Index budget);
+                   const Column<std::uint8_t>& usable, Index budget, MinimumQuestion* written);
 
   SpreadNeed spread(const Unit& unit, const Column<Candidate*>& candidates) const;
 
@@ -173,8 +173,10 @@ class Run {
     std::vector<Placement> placed{};
     SelectionProof proof{};  // for each copy on the agent that is chosen for it
   };
-  Agents on_agents(Entry& entry, Column<Candidate*> left, Index budget, Attempt* attempt);
-  Column<Candidate*> collect(const Unit& unit, Id node, Column<Candidate*> left, Index budget);
+  Agents on_agents(Entry& entry, Column<Candidate*> left, Index budget, Attempt* attempt,
+                   MinimumQuestion* written);
+  Column<Candidate*> collect(const Unit& unit, Id node, Column<Candidate*> left, Index budget,
+                             MinimumQuestion* written = nullptr);
   void mark_spared(Attempt* attempt, const Column<Candidate*>& candidates,
                    const VictimSet& set) const;
 

@@ -45,8 +45,11 @@ Outcome Run::preempt(Id job, JobRequest& job_request, const std::uint8_t* open) 
   const Column<Index> candidates = candidates_of(job, job_request);
   if (set.type == PreemptType::kNone) return Outcome::kPreemptionDisabled;
   const Occupancy base = room_then();
-  const Way found =
-      candidates.empty() ? Way{} : way_within_caps(job, job_request, base, candidates);
+  MinimumQuestion question;
+  const Way found = candidates.empty()
+                        ? Way{}
+                        : way_within_caps(job, job_request, base, candidates,
+                                          decisions.certifies() ? &question : nullptr);
   const Choice& choice = found.choice;
   switch (found.how) {
     case Way::How::kNone:
@@ -62,19 +65,19 @@ Outcome Run::preempt(Id job, JobRequest& job_request, const std::uint8_t* open) 
       return preempt_candidates(job, job_request, choice.victims, choice.spots, leaving);
     case Way::How::kEnds:
       note(job_request, candidates, &choice);
-      count(choice.proof, step_);
+      count(choice, std::move(question));
       end(job, job_request, choice.victims, choice.spots);
       return Outcome::kWaitsForVictims;
     case Way::How::kSuspends:
       break;
   }
   note(job_request, candidates, &choice);
-  count(choice.proof, step_);
+  count(choice, std::move(question));
   return preempt_candidates(job, job_request, choice.victims, choice.spots, leaving);
 }
 
 Way Run::way(Id job, JobRequest& job_request, Occupancy base, const Column<Index>& candidates,
-             Index budget) const {
+             Index budget, MinimumQuestion* written) const {
   const Settings& set = workspace.settings;
   const bool gang = set.gang && set.type == PreemptType::kPartitionPrio;
   const bool dry = set.selection == Selection::kTestOnly;
@@ -95,13 +98,15 @@ Way Run::way(Id job, JobRequest& job_request, Occupancy base, const Column<Index
   const Occupancy before = base;
   for (const Index i : sharing)
     if (covers && workspace.mode(of(i)) == PreemptMode::kSuspend) workspace.give(base, of(i), 1);
-  Way found{Way::How::kEnds, choose(workspace, job_request, base, candidates, false, budget)};
+  Way found{Way::How::kEnds,
+            choose(workspace, job_request, base, candidates, false, budget, written)};
   if (found.choice.fits) {
     if (covers) add_those_sharing(job, before, sharing, found.choice);
     return found;
   }
   if (set.gang && set.type == PreemptType::kQos && !dry) {
-    found = {Way::How::kSuspends, choose(workspace, job_request, base, candidates, true, budget)};
+    found = {Way::How::kSuspends,
+             choose(workspace, job_request, base, candidates, true, budget, written)};
     if (found.choice.fits) return found;
   }
   return {};
@@ -110,12 +115,15 @@ Way Run::way(Id job, JobRequest& job_request, Occupancy base, const Column<Index
 // Victims that are too many for the caps of their pools, the last wanted ones, are left out until
 // what remains makes room within the caps, or none does.
 Way Run::way_within_caps(Id job, JobRequest& job_request, const Occupancy& base,
-                         Column<Index> candidates) {
+                         Column<Index> candidates, MinimumQuestion* written) {
   WithinCaps caps(workspace.pace);
   Column<Id> victims;
   for (;;) {
+    // The bounds of the first choice count, whatever the caps of pools make of it.
     Way found =
-        way(job, job_request, base, candidates, caps.left(workspace.settings.minimum_budget));
+        way(job, job_request, base, candidates, caps.left(workspace.settings.minimum_budget),
+            caps.left_out().empty() ? written : nullptr);
+    if (written != nullptr) written->within_caps = !caps.left_out().empty();
     if (found.how == Way::How::kNone || found.how == Way::How::kUnsaid) return found;
     victims.clear();
     if (workspace.pace.has_caps())
@@ -211,8 +219,14 @@ void Run::end(Id job, const JobRequest& job_request, const Column<Index>& victim
   memory_.last_preempt[job] = workspace.state.now();
 }
 
-void Run::count(const SelectionProof& proof, Id step) {
-  if (workspace.settings.selection == Selection::kMinimum) decisions.prove(step, proof);
+void Run::count(const Choice& choice, MinimumQuestion question) {
+  const SelectionProof& proof = choice.proof;
+  if (workspace.settings.selection == Selection::kMinimum) {
+    decisions.prove(step_, proof);
+    for (Size k = 0; k < choice.searched && decisions.certifies(); ++k)
+      question.taken.push_back(of(choice.victims[k]).operation);
+    decisions.asked(step_, std::move(question));
+  }
   tally.proof.proved = (tally.jobs == 0 || tally.proof.proved) && proof.proved;
   ++tally.jobs;
   tally.proof.cost += proof.cost;

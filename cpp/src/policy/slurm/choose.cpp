@@ -81,7 +81,8 @@ class Chooser {
     if (to.fits) finish(to, order_.size());
   }
 
-  void chosen(Choice& to, VictimSelection selection, Index budget);
+  void chosen(Choice& to, VictimSelection selection, Index budget,
+              MinimumQuestion* written = nullptr);
 
  private:
   friend class Trial;
@@ -227,7 +228,7 @@ class Trial final : public VictimTrial {
                        ? part->amounts[r] - base.rooms.at(n, r)
                        : 0;
       lacks[width] = alone ? base.occupants[n] : base.exclusives[n];
-      if (freed.covers(n, lacks)) need.add(freed.jobs(n), freed.amounts(n), lacks);
+      if (freed.covers(n, lacks)) need.add(freed.jobs(n), freed.amounts(n), lacks, false, n);
     }
     return need;
   }
@@ -286,7 +287,8 @@ class Trial final : public VictimTrial {
   std::vector<Spot> scratch_;
 };
 
-void Chooser::chosen(Choice& to, VictimSelection selection, Index budget) {
+void Chooser::chosen(Choice& to, VictimSelection selection, Index budget,
+                     MinimumQuestion* written) {
   Column<Index> jobs;
   for (const Index i : order_)
     if (takes_[i]) jobs.push_back(i);
@@ -298,6 +300,11 @@ void Chooser::chosen(Choice& to, VictimSelection selection, Index budget) {
   Column<Amount> amounts, shortage;
   if (selection == VictimSelection::kMinimum) {
     question.costs = costs = trial.costs();
+    question.written = written;
+    if (written != nullptr) {
+      *written = {};
+      for (const Index i : jobs) written->candidates.push_back(workspace_.running[i].operation);
+    }
     needs = trial.spread();
     if (needs.size() == 1) {
       question.spread = needs.data();
@@ -323,6 +330,7 @@ void Chooser::chosen(Choice& to, VictimSelection selection, Index budget) {
     if (selection != VictimSelection::kPrefix || overlaps(job) > 0 || lends(job))
       to.victims.push_back(job);
   }
+  to.searched = to.victims.size();
 }
 
 }  // namespace
@@ -334,7 +342,8 @@ bool matters(const Workspace& workspace, const JobRequest& job_request, const Ru
 }
 
 Choice choose(const Workspace& workspace, JobRequest& job_request, const Occupancy& base,
-              const Column<Index>& candidates, bool suspends, Index budget) {
+              const Column<Index>& candidates, bool suspends, Index budget,
+              MinimumQuestion* written) {
   Choice choice;
   Chooser chooser(workspace, job_request, base, candidates, suspends);
   switch (workspace.settings.selection) {
@@ -351,7 +360,7 @@ Choice choose(const Workspace& workspace, JobRequest& job_request, const Occupan
       chooser.chosen(choice, VictimSelection::kIrreducible, budget);
       break;
     case Selection::kMinimum:
-      chooser.chosen(choice, VictimSelection::kMinimum, budget);
+      chooser.chosen(choice, VictimSelection::kMinimum, budget, written);
       break;
   }
   return choice;

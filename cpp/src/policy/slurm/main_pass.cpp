@@ -16,6 +16,7 @@ void Run::begin(const Trigger& trigger, Recorder* recorder) {
   const ClusterState& state = workspace.state;
   const Size nodes = at(state.nodes().rows()), jobs = at(state.operations().rows());
   decisions.clear();
+  decisions.certify(trigger.certificates);
   tally = {};
   next_due = kNoTime;
   trigger_ = trigger;

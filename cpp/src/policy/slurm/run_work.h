@@ -159,15 +159,15 @@ class Run {
   Outcome preempt(Id job, JobRequest& job_request, const std::uint8_t* open);
   Column<Index> candidates_of(Id job, const JobRequest& job_request);
   Way way(Id job, JobRequest& job_request, Occupancy base, const Column<Index>& candidates,
-          Index budget) const;
+          Index budget, MinimumQuestion* written) const;
   Way way_within_caps(Id job, JobRequest& job_request, const Occupancy& base,
-                      Column<Index> candidates);
+                      Column<Index> candidates, MinimumQuestion* written);
   void hold_by_pace(Id job, const JobRequest& job_request, Occupancy base);
   Outcome preempt_candidates(Id job, const JobRequest& job_request, const Column<Index>& victims,
                              const std::vector<Spot>& spots, bool leaving);
   void end(Id job, const JobRequest& job_request, const Column<Index>& victims,
            const std::vector<Spot>& spots);
-  void count(const SelectionProof& proof, Id step);
+  void count(const Choice& choice, MinimumQuestion question);  // of the step that comes
   Time take(Id job, const JobRequest& job_request, Index victim, const std::vector<Spot>& spots,
             Id step);
   void start(Id job, const std::vector<Spot>& spots, Reason reason, Id step);

@@ -199,8 +199,10 @@ class Heartbeat {
       ++count(rule.stage, Tally::kVictims);
     }
     const bool alone = work_.chosen().empty();
-    if (!alone && workspace_.settings.victim_selection == VictimSelection::kMinimum)
+    if (!alone && workspace_.settings.victim_selection == VictimSelection::kMinimum) {
       workspace_.decisions.prove(step, work_.proof());
+      workspace_.decisions.asked(step, work_.question());
+    }
     work_.start(choice.request,
                 {.stage = rule.stage,
                  .reason = alone ? Reason::kFitsFreeRoom : Reason::kFitsAfterPreemption,

@@ -206,6 +206,10 @@ bool NodeWork::choose(const StageRule& rule, Id request) {
   }
   proof_ = caps.proof();
   left_out_ = caps.left_out();
+  if (chosen && workspace_.decisions.certifies()) {
+    question_.within_caps = !left_out_.empty();
+    question_.taken = chosen_;
+  }
   if (!chosen && !left_out_.empty()) workspace_.hold_by_caps(request);
   return chosen;
 }
@@ -249,6 +253,9 @@ bool NodeWork::choose_without(const StageRule& rule, Id request, const WithinCap
                        caps.left(workspace_.settings.minimum_budget)))
     return false;
   for (const Id position : selector.taken()) chosen_.push_back(wanted_[position]);
+  // The bounds of the first choice count, whatever the caps of pools make of it.
+  if (all && workspace_.decisions.certifies() && caps.left_out().empty())
+    write_question({shortage.data(), width_});
   return rule.stage != Stage::kFullHost || full_host(request) == FullHost::kAllowed;
 }
 

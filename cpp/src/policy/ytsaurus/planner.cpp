@@ -85,6 +85,7 @@ void Planner::decide(const Trigger& trigger, Recorder* recorder) {
   else
     nodes_.assign(trigger.nodes.begin(), trigger.nodes.end());
   workspace_->begin();
+  workspace_->decisions.certify(trigger.certificates);
   // All are asked for, or groups alone are.
   if (trigger.kind == Trigger::Kind::kRound || nodes_.empty()) workspace_->groups.refresh(state_);
   for (const Id node : nodes_) {

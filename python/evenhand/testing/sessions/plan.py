@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evenhand.systems.backendai.settings import BackendAISettings
@@ -331,11 +331,26 @@ class _Run:
         self, session: Session, needs: Needs, found: list[Session]
     ) -> tuple[list[tuple[Session, Any]], list[Placed]] | None:
         """Choose in one order over all nodes."""
+        self.place(session, False, needs, tell=True, leaving_counts=True, gone=found)
+
+        def suffices(gone: list[Session]) -> bool:
+            return self.place(session, False, needs, leaving_counts=True, gone=gone) is not None
+
+        wanted = self.wanted_group_wide(session, needs, found)
+        victims = choose(wanted, self.settings, suffices, self.world.costs)
+        while beyond := self.world.beyond_caps(victims):
+            wanted = [s for s in wanted if s not in beyond]
+            victims = choose(wanted, self.settings, suffices, self.world.costs)
+        if not victims:
+            return None
+        placed = self.place(session, False, needs, leaving_counts=True, gone=victims) or []
+        return [(victim, None) for victim in victims], placed
+
+    def wanted_group_wide(self, session: Session, needs: Needs, found: list[Session]) -> list[Session]:
+        """Return those that free anything of use, as they are wanted."""
         all_gone = self.room(whose=session, leaving_counts=True, gone=found)
         nodes = usable(all_gone, needs)
         now = self.room(whose=session, leaving_counts=True)
-
-        self.place(session, False, needs, tell=True, leaving_counts=True, gone=found)
 
         def useful(s: Session) -> bool:
             return any(
@@ -361,18 +376,7 @@ class _Run:
                 covered += self.world.in_units({r: min(gives[r], lacks[r]) for r in lacks})
             return -covered
 
-        def suffices(gone: list[Session]) -> bool:
-            return self.place(session, False, needs, leaving_counts=True, gone=gone) is not None
-
-        wanted = ordered([s for s in found if useful(s)], self.settings, size)
-        victims = choose(wanted, self.settings, suffices, self.world.costs)
-        while beyond := self.world.beyond_caps(victims):
-            wanted = [s for s in wanted if s not in beyond]
-            victims = choose(wanted, self.settings, suffices, self.world.costs)
-        if not victims:
-            return None
-        placed = self.place(session, False, needs, leaving_counts=True, gone=victims) or []
-        return [(victim, None) for victim in victims], placed
+        return ordered([s for s in found if useful(s)], self.settings, size)
 
     def per_agent(
         self, session: Session, needs: Needs, left: list[Session]
@@ -435,27 +439,36 @@ class _Run:
         base = room()
 
         def lacks(taken: list[Session]) -> Amounts:
-            gains = [self.here(s, node) for s in taken]
-            return {
-                r: max(0, a - base.free(node, r) - sum(g[r] for g in gains)) if a > 0 else 0
-                for r, a in amounts.items()
-            }
-
-        def size(s: Session) -> float:
-            holds = self.here(s, node)
-            if self.settings.preemption_order == "smallest-resources":
-                return self.world.in_units(holds)
-            missing = lacks([])
-            return -self.world.in_units({r: min(holds[r], missing[r]) for r in missing})
+            return self.lacks_on(node, amounts, base, taken)
 
         def helps(one: Session, taken: list[Session]) -> bool:
             missing, gives = lacks(taken), self.here(one, node)
             return any(missing[r] > 0 and gives[r] > 0 for r in missing)
 
-        wanted = ordered([s for s in left if any(self.here(s, node).values())], self.settings, size)
+        wanted = self.wanted_on(node, amounts, left, base)
         return choose(
             wanted, self.settings, lambda gone: not any(lacks(gone).values()), self.world.costs, helps
         )
+
+    def lacks_on(self, node: Any, amounts: Amounts, base: Room, taken: Sequence[Session] = ()) -> Amounts:
+        """Return what a node lacks for amounts once some have gone."""
+        gains = [self.here(s, node) for s in taken]
+        return {
+            r: max(0, a - base.free(node, r) - sum(g[r] for g in gains)) if a > 0 else 0
+            for r, a in amounts.items()
+        }
+
+    def wanted_on(self, node: Any, amounts: Amounts, left: list[Session], base: Room) -> list[Session]:
+        """Return those that give anything back for a node, as they are wanted."""
+        missing = self.lacks_on(node, amounts, base)
+
+        def size(s: Session) -> float:
+            holds = self.here(s, node)
+            if self.settings.preemption_order == "smallest-resources":
+                return self.world.in_units(holds)
+            return -self.world.in_units({r: min(holds[r], missing[r]) for r in missing})
+
+        return ordered([s for s in left if any(self.here(s, node).values())], self.settings, size)
 
     def take(self, session: Session, victim: Session, request: Any, placed: list[Placed]) -> None:
         for c in victim.running():

@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from evenhand.systems.slurm.settings import split_mode
-from tests.reference.slurm.gang import over, under
-from tests.reference.slurm.victims import (
+from evenhand.testing.slurm.gang import over, under
+from evenhand.testing.slurm.victims import (
     Spots,
     candidates,
     choose,
@@ -18,7 +18,9 @@ from tests.reference.slurm.victims import (
 )
 
 if TYPE_CHECKING:
-    from tests.reference.slurm.world import Allocation, Job, Request, Room, Turn, World
+    from collections.abc import Sequence
+
+    from evenhand.testing.slurm.world import Allocation, Job, Request, Room, Turn, World
 
 __all__ = ["Main"]
 
@@ -295,7 +297,7 @@ class Main:
         for other in sharing:
             if other.mode(s) == "SUSPEND" and s.victim_selection != "test_only":
                 leave(world, base, other)
-        chosen = choose(world, base, job, wanted, blocked)
+        chosen = self.choose(base, job, wanted, blocked)
         if chosen is not None:
             spots, victims = chosen
             if gang and s.victim_selection != "test_only":
@@ -305,10 +307,16 @@ class Main:
                 victims += under(world, before, job, rest, spots)
             return "end", spots, victims
         if "GANG" in flags and not by_tier and s.victim_selection != "test_only":
-            chosen = choose(world, base, job, wanted, blocked, ("SUSPEND",))
+            chosen = self.choose(base, job, wanted, blocked, ("SUSPEND",))
             if chosen is not None:
                 return "end" if leaving else "suspend", *chosen
         return "no_room_even_with_victims", [], []
+
+    def choose(
+        self, base: Room, job: Job, wanted: list[Job], blocked: frozenset[str], *modes: Sequence[str]
+    ) -> tuple[Spots, list[Job]] | None:
+        """Return where a job would be placed and who is preempted for it, or None: no room."""
+        return choose(self.world, base, job, wanted, blocked, *modes)
 
     # --- what is done
 

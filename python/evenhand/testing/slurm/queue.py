@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from evenhand.systems.slurm.settings import split_mode
 
 if TYPE_CHECKING:
-    from tests.reference.slurm.world import Job, Turn, World
+    from evenhand.testing.slurm.world import Job, Turn, World
 
 __all__ = ["queue_of"]
 

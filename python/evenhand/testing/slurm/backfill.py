@@ -7,13 +7,13 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tests.reference.slurm.main import Main
-from tests.reference.slurm.victims import candidates, leave, place
-from tests.reference.slurm.world import YEAR
+from evenhand.testing.slurm.main import Main
+from evenhand.testing.slurm.victims import candidates, leave, place
+from evenhand.testing.slurm.world import YEAR
 
 if TYPE_CHECKING:
-    from tests.reference.slurm.victims import Spots
-    from tests.reference.slurm.world import Amounts, Job, Room, Turn
+    from evenhand.testing.slurm.victims import Spots
+    from evenhand.testing.slurm.world import Amounts, Job, Room, Turn
 
     _Part = tuple[str | None, Amounts, Job]
     _End = tuple[float, list[_Part]]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.reference.slurm.victims import Spots, freed, leave, place
-from tests.reference.slurm.world import Job, Room, World
+from evenhand.testing.slurm.victims import Spots, freed, leave, place
+from evenhand.testing.slurm.world import Job, Room, World
 
 __all__ = ["over", "under"]
 

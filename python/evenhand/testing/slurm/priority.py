@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from tests.reference.history import Row, classic, fair_tree, usage_of
+from evenhand.testing.decayed_usage import Row, classic, fair_tree, usage_of
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot

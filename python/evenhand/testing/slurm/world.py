@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.systems.slurm.settings import SlurmPartition, SlurmQos, SlurmSettings, split_mode
 from evenhand.testing.costs import Costs, read_costs
 from evenhand.testing.pace import Pace
-from tests.reference.slurm.priority import reference_priorities, tried_in
+from evenhand.testing.slurm.priority import reference_priorities, tried_in
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot

@@ -9,7 +9,7 @@ Source: Slurm documentation, preemption; its select, preempt and scheduling loop
 
 from __future__ import annotations
 
-from tests.reference.slurm.plan import reference_plan
-from tests.reference.slurm.priority import reference_priorities
+from evenhand.testing.slurm.plan import reference_plan
+from evenhand.testing.slurm.priority import reference_priorities
 
 __all__ = ["reference_plan", "reference_priorities"]

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 from evenhand.systems.slurm.settings import split_mode
 from evenhand.testing.costs import cheapest_set
-from tests.reference.slurm.world import Allocation, Amounts, Job, Request, Room, World
+from evenhand.testing.slurm.world import Allocation, Amounts, Job, Request, Room, World
 
-__all__ = ["Spots", "candidates", "choose", "freed", "leave", "place", "standing"]
+__all__ = ["Spots", "candidates", "choose", "freed", "leave", "may_help", "place", "standing"]
 
 Spots = list[tuple[Request, str | None]]
 _ENDS = ("CANCEL", "REQUEUE")
@@ -179,6 +179,14 @@ def _without(world: World, base: Room, jobs: Sequence[Job]) -> Room:
     return room
 
 
+def may_help(
+    world: World, asks: Job, job: Job, blocked: frozenset[str], modes: Sequence[str] = _ENDS
+) -> bool:
+    """Return whether a job's leaving may help another one, and it leaves in one of these modes."""
+    inside = world.partition_nodes(asks) - blocked
+    return job.mode(world.settings) in modes and bool(world.settings.reclaim_licenses or job.nodes & inside)
+
+
 def choose(
     world: World,
     base: Room,
@@ -189,10 +197,9 @@ def choose(
 ) -> tuple[Spots, list[Job]] | None:
     """Return where a job would be placed and who is preempted for it, or None if that does not suffice."""
     s = world.settings
-    inside = world.partition_nodes(asks) - blocked
 
     def helps(job: Job) -> bool:
-        return job.mode(s) in modes and bool(s.reclaim_licenses or job.nodes & inside)
+        return may_help(world, asks, job, blocked, modes)
 
     def touches(job: Job, spots: Spots) -> bool:
         if not s.reclaim_licenses:

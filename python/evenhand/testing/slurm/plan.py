@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evenhand.systems.slurm.settings import SlurmSettings
-from tests.reference.slurm.backfill import Backfill
-from tests.reference.slurm.queue import queue_of
-from tests.reference.slurm.world import read_world
+from evenhand.testing.slurm.backfill import Backfill
+from evenhand.testing.slurm.queue import queue_of
+from evenhand.testing.slurm.world import read_world
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

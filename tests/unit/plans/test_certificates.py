@@ -1,0 +1,221 @@
+"""Certificates of the fewest victims: what was asked, what it rests on, and what is no step with one."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import evenhand as eh
+from evenhand.plans import Certificate
+from evenhand.testing.certificates import NotDerived, check_certificate
+from tests.unit.plans import test_costs as costs
+from tests.unit.plans.test_fewest import HARD, plan
+
+
+def only(made: eh.Plan) -> Certificate:
+    """The certificate of the only step that has one."""
+    (step,) = made.minimum_steps
+    return made.certificate(step)
+
+
+def checked(made: eh.Plan) -> tuple[str, str]:
+    return check_certificate(made, only(made).step)
+
+
+def test_work_on_one_node() -> None:
+    made = plan([(1, 1), (2, 1), (2, 1), (4, 4)], (4, 1), victim_selection="minimum")
+    found = only(made)
+    assert (found.kind, found.table, found.node) == ("amounts", "allocations", "n")
+    assert found.candidates == ("a0", "a1", "a2", "a3")
+    assert found.taken == ("a3",)
+    # 9 cpus in thousandths, all in use; 4 are asked for; of 7 memory 1
+    assert found.shortage == (4000, 1)
+    assert found.amounts == ((1000, 1), (2000, 1), (2000, 1), (4000, 4))
+    assert (found.cost, found.lower_bound, found.proved, found.first) == (1, 1, True, True)
+    assert found.closed_by == "multipliers"
+    assert (
+        repr(found)
+        == f"<Certificate of step {found.step}: 1 victim of 4 at a cost of 1, closed by multipliers>"
+    )
+    assert checked(made) == ("certified", "enumerated")
+
+
+def test_a_gap_that_the_search_closes() -> None:
+    made = plan(HARD, (4, 10), victim_selection="minimum")
+    found = only(made)
+    assert (found.cost, found.root_bound, found.closed_by) == (4, 3, "search")
+    assert checked(made) == ("enumerated", "enumerated")
+
+
+def test_a_spent_budget_is_open() -> None:
+    made = plan(HARD, (4, 10), victim_selection="minimum", minimum_budget=1)
+    found = only(made)
+    assert (found.closed_by, found.spent, found.budget, found.branches) == (None, True, 1, 1)
+    assert repr(found).endswith("4 victims of 4 at a cost of 4, open, at least 3>")
+    assert checked(made) == ("open", "open")
+    text = "At least 3 must leave and 4 suffice: no smaller set was found within the budget of 1 branches."
+    assert text in made.why("a0").sentences
+
+
+@pytest.mark.parametrize("system", costs.SYSTEMS)
+@pytest.mark.parametrize("cost", ["victims", "lost_work", "given"])
+def test_every_system_and_cost(system: str, cost: str) -> None:
+    made = costs.planned(system, cost)
+    found = only(made)
+    assert found.cost == made.decisions.victims[0].numbers["minimum"]["cost"]
+    assert checked(made)[0] in ("certified", "enumerated")
+    data = found.to_dict()
+    assert json.loads(json.dumps(data)) == data
+    assert data["closed_by"] == found.closed_by
+
+
+def jobs(**more: Any) -> eh.Plan:
+    """Two nodes are wanted, of four on which jobs run; one job is on two of them."""
+    nodes = ("n1", "n2", "n3", "n4")
+    on = {"both": ("n1", "n2"), "one": ("n3",), "other": ("n4",)}
+    data = {
+        "now": 1000,
+        "resources": {"cpu": {}, "lic": {"kind": "license", "scope": "cluster", "capacity": 2}},
+        "nodes": [{"name": name, "capacity": {"cpu": 4}} for name in nodes],
+        "operations": [{"name": name, "partition": "low", "priority": 1} for name in on]
+        + [{"name": "urgent", "partition": "high", "priority": 50}],
+        "allocations": [
+            {"name": f"{job}@{node}", "operation": job, "node": node, "start_time": 10}
+            | {"resources": {"cpu": 4, "lic": int(job == "one")}}
+            for job, where in on.items()
+            for node in where
+        ],
+        "requests": [{"name": "r", "operation": "urgent", "resources": {"cpu": 4}, "count": 2}],
+    }
+    if more.pop("licences", False):
+        data["requests"][0]["resources"]["lic"] = 1  # type: ignore[index]
+    policy = costs.SYSTEMS["slurm"].replace(**more)
+    return eh.plan(eh.Snapshot.from_dict(data), policy)
+
+
+def test_jobs_on_many_nodes() -> None:
+    made = jobs()
+    found = only(made)
+    assert (found.kind, found.taken, found.copies) == ("jobs", ("both",), 2)
+    assert [site.node for site in found.sites] == ["n1", "n2", "n3", "n4"]
+    assert found.sites[0].jobs == ("both",)
+    assert found.columns == ("cpu", "lic", "<in the way>")
+    assert checked(made)[0] in ("certified", "enumerated")
+
+
+def test_what_the_cluster_shares_must_be_freed() -> None:
+    made = jobs(licences=True, reclaim_licenses=True)
+    found = only(made)
+    assert [site.node for site in found.sites if site.must] == [None]
+    assert "one" in found.taken
+    assert checked(made)[0] in ("certified", "enumerated")
+    looser = replace(found, sites=tuple(site for site in found.sites if not site.must))
+    with pytest.raises(AssertionError, match="by the rules"):
+        check_certificate(made, found.step, looser)
+
+
+def sessions(requests: list[dict[str, Any]], **settings: Any) -> eh.Plan:
+    """Three small sessions on two agents, and one that wants more."""
+    data = {
+        "now": 1000,
+        "resources": {"cpu": {}, "gpu": {"kind": "other"}},
+        "nodes": [{"name": name, "capacity": {"cpu": 4, "gpu": 2}} for name in ("m1", "m2")],
+        "operations": [{"name": f"s{i}", "priority": 1} for i in range(3)] + [{"name": "new", "priority": 9}],
+        "allocations": [
+            {"name": f"k{i}", "operation": f"s{i}", "node": node, "start_time": 10 + i}
+            | {"resources": {"cpu": cpu, "gpu": gpu}}
+            for i, (node, cpu, gpu) in enumerate((("m1", 2, 1), ("m1", 2, 1), ("m2", 4, 2)))
+        ],
+        "requests": [{"operation": "new", **row} for row in requests],
+    }
+    policy = eh.policies.BackendAI(victim_selection="minimum", **settings)
+    return eh.plan(eh.Snapshot.from_dict(data), policy)
+
+
+def test_sessions_over_the_group() -> None:
+    made = sessions([{"name": "r", "resources": {"cpu": 3}}])
+    found = only(made)
+    assert (found.kind, found.taken) == ("jobs", ("s2",))
+    assert checked(made)[0] in ("certified", "enumerated")
+
+
+def test_sessions_agent_by_agent() -> None:
+    made = sessions([{"name": "r", "resources": {"cpu": 3}}], victim_area="agent")
+    found = only(made)
+    assert found.kind == "amounts"
+    assert found.node in ("m1", "m2")
+    assert checked(made)[0] in ("certified", "enumerated")
+    with pytest.raises(AssertionError):
+        check_certificate(made, found.step, replace(found, node="m3"))
+
+
+def test_several_requests_are_only_searched() -> None:
+    made = sessions([{"name": "r", "resources": {"cpu": 3}}, {"name": "q", "resources": {"gpu": 1}}])
+    found = only(made)
+    assert (found.kind, found.closed_by) == ("sets", "search")
+    assert "sites" not in found.to_dict()
+    assert checked(made) == ("enumerated", "enumerated")
+    with pytest.raises(AssertionError):
+        check_certificate(made, found.step, replace(found, taken=found.candidates[:1]))
+
+
+def test_several_copies_agent_by_agent_have_no_one_question() -> None:
+    made = sessions([{"name": "r", "resources": {"cpu": 3}, "count": 2}], victim_area="agent")
+    found = only(made)
+    assert (found.kind, found.node) == ("sets", None)
+    assert checked(made)[0] in ("claimed", "open")
+
+
+def test_steps_without_minimum() -> None:
+    made = plan([(1, 1), (4, 4)], (4, 1))
+    with pytest.raises(
+        KeyError, match=r"step 0 was not decided .* none \(victim_selection is 'irreducible'\)"
+    ):
+        made.certificate(0)
+    with pytest.raises(KeyError, match="step 7 is not in the plan"):
+        made.certificate(7)
+    with pytest.raises(KeyError, match="step 0 was not decided"):
+        check_certificate(made, 0, only(plan([(1, 1), (4, 4)], (4, 1), victim_selection="minimum")))
+    with pytest.raises(eh.InputError, match="number of a step"):
+        made.certificate("0")  # type: ignore[arg-type]
+    engine = eh.plan(eh.Snapshot.from_dict({"resources": {"slots": {}}}), eh.policies.GridEngine())
+    assert engine.minimum_steps == ()
+    with pytest.raises(KeyError, match="the GridEngine policy has no such setting"):
+        engine.certificate(0)
+
+
+def test_other_steps_are_named() -> None:
+    made = plan([(1, 1), (2, 1), (2, 1), (4, 4)], (4, 1), victim_selection="minimum")
+    with pytest.raises(KeyError, match="step 9 is not in the plan; steps that were: 0"):
+        made.certificate(9)
+
+
+def test_plans_of_another_process_have_the_same() -> None:
+    made = plan(HARD, (4, 10), victim_selection="minimum")
+    again = pickle.loads(pickle.dumps(made))
+    assert again.certificate(0) == made.certificate(0)
+    assert check_certificate(again, 0) == check_certificate(made, 0)
+
+
+def test_live_clusters_certify_what_they_plan() -> None:
+    policy = costs.SYSTEMS["backendai"]
+    made = eh.Cluster(costs.snapshot(), policy).plan()
+    assert checked(made)[0] in ("certified", "enumerated")
+
+
+def test_what_cannot_be_derived_is_told() -> None:
+    made = plan([(1, 1), (4, 4)], (4, 1), victim_selection="minimum", preemption_check_starvation=True)
+    with pytest.raises(NotDerived, match="pools shield work"):
+        check_certificate(made, only(made).step)
+
+
+def test_certificates_change_no_decision() -> None:
+    made = costs.planned("slurm", "lost_work")
+    before = made.to_json()
+    only(made)
+    assert made.to_json() == before
+    assert costs.planned("slurm", "lost_work").to_json() == before
