@@ -74,6 +74,7 @@ def too_many(world: World, said: Said) -> None:
     """More jobs would be preempted than may be; or none would help; or the request does not name it."""
     job = asker(world, said)
     step = _step_of(world, job)
+    first_met(said)
     order_is(
         world,
         said.compared,
@@ -86,6 +87,16 @@ def too_many(world: World, said: Said) -> None:
     must(said.code != "max_preemptees" or "wanted" in said.compared, "how many would leave is not said")
     if said.code == "no_start_in_stage":
         no_start_in_stage(world, said)
+
+
+def first_met(said: Said) -> bool:
+    """Return whether it is said of what was looked at first; its numbers are those of the whole."""
+    explanation = said.explanation
+    if not explanation.looked_at or said.met is not explanation.looked_at[0]:
+        return False
+    for name, value in said.compared.items():
+        must(explanation.numbers.get(name) == value, name, explanation.numbers.get(name), value)
+    return True
 
 
 def victims_are(world: World, said: Said, job: Row) -> None:
@@ -160,7 +171,7 @@ def no_free_room(world: World, said: Said) -> None:
     must(len(made) < said.row.get("count", 1), "all of it starts")
     if said.code == "waits_for_victims":
         waits_for_victims(world, said)
-    if said.explanation.looked_at and said.met is said.explanation.looked_at[0]:
+    if first_met(said):
         if said.code == "waits_for_victims":
             victims_are(world, said, world.operation_of(said.row))
         missing_of_request(world, said, with_victims=said.code == "no_room_even_with_victims")
@@ -200,9 +211,10 @@ def no_lower_priority(world: World, said: Said) -> None:
     """No running job of lower priority may be preempted, as far as its rows tell."""
     asks = world.operation_of(said.row)
     s = world.settings
-    if said.explanation.looked_at and said.met is said.explanation.looked_at[0]:
+    if first_met(said):
         must(said.compared["priority"] == priority_of(asks), "its priority", said.compared, asks)
         missing_of_request(world, said)
+        _why_no_more(world, said)
     for other in world.tables["operations"].values():
         rows = world.allocations_of(other["name"])
         running = rows and {World.state_of(a) for a in rows} == {"running"}
@@ -219,8 +231,9 @@ def within_preemption_distance(world: World, said: Said) -> None:
         return
     told = said.compared
     must(told.get("preemption_distance") == world.settings.preemption_distance, "the distance", told)
-    if said.explanation.looked_at and said.met is said.explanation.looked_at[0]:
+    if first_met(said):
         missing_of_request(world, said)
+        starts_is(world, told, world.operation_of(said.row))
         must(told["starts_at"] - world.now <= world.settings.preemption_distance, "it is farther away", told)
     held = world.decided("reserve", operation=said.row["operation"])
     must(
@@ -232,9 +245,10 @@ def within_preemption_distance(world: World, said: Said) -> None:
 @checks("request", "max_preemptees", system=_SYSTEM)
 def as_many_as_allowed(world: World, said: Said) -> None:
     """More jobs would be preempted at a time than `max_preemptees` allows."""
-    if said.explanation.looked_at and said.met is said.explanation.looked_at[0]:
+    if first_met(said):
         _more_than_may_be(world, said, world.operation_of(said.row))
         missing_of_request(world, said)
+        _why_no_more(world, said)
 
 
 @checks(

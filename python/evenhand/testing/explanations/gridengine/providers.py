@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from evenhand.testing.explanations.gridengine.subordinates import queue_of
+from evenhand.testing.explanations.job_rooms import job_meant
 from evenhand.testing.explanations.world import World, same
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ __all__ = [
     "candidates",
     "earlier_victims",
     "exactly_known",
+    "instants",
     "may_be_rerun",
     "preempted_before",
     "priority_of",
@@ -110,3 +113,49 @@ def candidates(world: World, asks: Row, step: int | None) -> list[str]:
             start = min(float(a.get("start_time", 0.0)) for a in rows)
             found.append((priority_of(job), -start, place, name))
     return [name for *_, name in sorted(found)]
+
+
+def _lasts(world: World, operation: object) -> float:
+    """Return how long a job that waits is planned to run."""
+    s = world.settings
+    default = math.inf if s.default_duration is None else s.default_duration
+    longest = max((q.get("duration", default) for q in world.requests_of(operation)), default=default)
+    return float(longest) + float(s.DURATION_OFFSET)
+
+
+def _ends(world: World, row: Row) -> float:
+    """Return when an allocation is taken to have ended."""
+    s, now = world.settings, world.now
+    soon = now + max(s.DURATION_OFFSET, 1.0)
+    if World.state_of(row) == "preempting":
+        deadline = row.get("deadline")
+        return float(deadline) if deadline is not None and deadline > now else soon
+    end = row.get("planned_end")
+    if end is None and s.default_duration is None:
+        return math.inf
+    end = float(row.get("start_time", 0.0)) + s.default_duration if end is None else float(end)
+    return end + s.DURATION_OFFSET if end + s.DURATION_OFFSET > now else soon
+
+
+def instants(world: World, asks: Row) -> set[float]:
+    """Return the instants at which room of a job that waits may begin: something has ended, or will begin.
+
+    Parameters
+    ----------
+    world : World
+    asks : mapping
+        The job; where something begins, it may have to have ended by then.
+    """
+    found = {world.now + 1.0, *(_ends(world, row) for row in world.tables["allocations"].values())}
+    for row in world.data.get("reservations", ()):
+        found |= {float(row[name]) for name in ("from", "until") if row.get(name) is not None}
+    for d in world.decisions:
+        found |= {float(d[name]) for name in ("at", "until") if d[name] is not None}
+        whose = d["operation"] if d["action"] == "start" else (d["beneficiary"] or {}).get("operation")
+        if d["action"] in ("start", "preempt") and whose is not None:
+            found.add(world.now + _lasts(world, whose))
+    for row in world.tables["allocations"].values():
+        if (whose := job_meant(world, row.get("beneficiary"))) is not None:
+            found.add(world.now + _lasts(world, whose))
+    lasts = _lasts(world, asks["name"])
+    return {one for at in found for one in (at, at - lasts) if math.isfinite(one)}

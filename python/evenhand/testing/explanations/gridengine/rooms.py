@@ -41,6 +41,7 @@ def _lacks(world: World, row: Row, node: object, **gone: Any) -> Iterator[Amount
 def missing_of_request(world: World, said: Said, *, with_victims: bool = False) -> None:
     """Raise `AssertionError` unless what is missing of a request is missing where it is said."""
     other = said.compared.get("other_request")
+    must(other is None or str(other) in world.tables["requests"], "that is no request", other)
     row = said.row if other is None else world.row("requests", other)
     must(same(row["operation"], said.row["operation"]), "that is no request of the job", other)
     told, node = without_zeros(said.met.get("missing", {})), said.met.get("node")
@@ -48,6 +49,8 @@ def missing_of_request(world: World, said: Said, *, with_victims: bool = False) 
     must(node is None or str(node) in places_allowed(world, row), "it may not run there", node)
     places = places_allowed(world, row) if node is None else [node]
     if with_victims:
+        if "planned" in said.compared:
+            _planned(world, said, row["operation"], row.get("resources") or {}, told, places)
         return _even_with_victims(world, row, told, places)
     if "planned" in said.compared:
         found = [lacks for place in places for lacks in _lacks(world, row, place)]
@@ -116,6 +119,7 @@ def _planned(
 def missing_of_stopped(world: World, said: Said) -> None:
     """Raise `AssertionError` unless a stopped job lacks what is said, or the part that is named does."""
     other = said.compared.get("other_allocation")
+    must(other is None or str(other) in world.tables["allocations"], "that is no allocation", other)
     row = said.row if other is None else world.row("allocations", other)
     must(same(row["operation"], said.row["operation"]), "that is no part of the job", other)
     told = without_zeros(said.met.get("missing", {}))

@@ -10,6 +10,7 @@ from evenhand.testing.explanations.gridengine.providers import (
     action_of,
     candidates,
     exactly_known,
+    instants,
     may_be_rerun,
     preempted_before,
     priority_of,
@@ -50,7 +51,8 @@ def chosen(world: World, said: Said) -> None:
     order_is(world, told, own, asks, int(made["step"]))
     cap_is(world, told, int(made["step"]))
     gone = {str(d["operation"]) for d in world.victims_of(made["step"])}
-    partly = told["wanted"] + told["preemptees"] > told["max_preemptees"]
+    too_many = told["wanted"] + told["preemptees"] > told["max_preemptees"]
+    partly = too_many and said.code == "manual_preemption"
     must(
         len(gone) == told["wanted"] or (partly and len(gone) < told["wanted"]), "jobs that leave", told, gone
     )
@@ -94,6 +96,8 @@ def starts_is(world: World, told: Mapping[str, Any], asks: Row) -> None:
         return
     at = told["starts_at"]
     must(at > world.now, "it starts in the future", at, world.now)
+    known = instants(world, asks)
+    must(any(abs(one - at) < 2 * CLOSE for one in known), "nothing ends or begins then", at, sorted(known))
     held = [d["at"] for d in world.decided("reserve", operation=asks["name"]) if d["request"] is not None]
     must(not held or any(abs(one - at) < CLOSE for one in held), "when it starts", at, held)
 
