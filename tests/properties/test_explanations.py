@@ -28,13 +28,6 @@ KNOWN = {
     ("yunikorn", "requests", "cycle_full"): "said of a cycle in which nothing was decided",
     ("yunikorn", "allocations", "no_start_in_stage"): "said where another attempt took victims",
     ("yunikorn", "allocations", "not_a_candidate"): "said of the queue that asks",
-    ("gridengine", "requests", "no_free_room"): "nothing is said to be missing of the units before the last",
-    ("gridengine", "requests", "no_room_even_with_victims"): "as above",
-    ("gridengine", "requests", "waits_for_reservation"): "in a few plans other amounts than free room lacks",
-    ("gridengine", "allocations", "no_free_room"): "nothing is said to be missing",
-    ("gridengine", "allocations", "spared_fits_without"): "in a few plans nothing leaves for the request",
-    ("gridengine", "allocations", "max_preemptees"): "in a few plans fewer are preempted than may be",
-    ("gridengine", "requests", "max_preemptees"): "as above",
 }
 
 #: Codes that have no check, as nothing explains with them: stages and what a check of a plan finds.
