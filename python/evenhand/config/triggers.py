@@ -32,6 +32,9 @@ class Round:
     #: How it is written on the command line.
     SAID: ClassVar[str] = "round (a heartbeat of every node)"
 
+    def __str__(self) -> str:
+        return "a heartbeat of every node"
+
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
@@ -47,6 +50,9 @@ class Heartbeat:
     SAID: ClassVar[str] = "heartbeat:NODE"
 
     node: str | int
+
+    def __str__(self) -> str:
+        return f"a heartbeat of {self.node}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -80,6 +86,9 @@ class SchedulingRun:
     def __repr__(self) -> str:
         return "SchedulingRun()" if self.passes == PASSES else f"SchedulingRun(passes={self.passes!r})"
 
+    def __str__(self) -> str:
+        return "a scheduling run" if self.passes == PASSES else f"the {self.passes[0]} pass of a run"
+
 
 @dataclass(frozen=True, slots=True)
 class Cycle:
@@ -105,6 +114,9 @@ class Cycle:
     def __post_init__(self) -> None:
         if self.name not in CYCLES:
             raise ValueError(f"name is {self.name!r}; it must be one of {', '.join(CYCLES)}")
+
+    def __str__(self) -> str:
+        return "an allocation and a preemption cycle" if self.name == "both" else f"cycle {self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +173,9 @@ class Commands:
     def __post_init__(self) -> None:
         given: Iterable[Any] = self.rows
         object.__setattr__(self, "rows", tuple(map(_command, given)))
+
+    def __str__(self) -> str:
+        return f"{len(self.rows)} command{'s' * (len(self.rows) != 1)}"
 
 
 def _command(row: Any) -> Command:

@@ -69,8 +69,10 @@ def plan_sentence(plan: Plan) -> str:
 
 
 def plan_title(plan: Plan) -> str:
-    """Return what a plan is of: ``for 3 nodes, ..., at 100 s, on Round()``."""
-    on = "" if plan.on is None else f", on {clean(plan.on)}"
+    """Return what a plan is of: ``for 3 nodes, ..., at 100 s, on a scheduling run``."""
+    several = isinstance(plan.on, tuple) and len(plan.on) != 1
+    one = plan.on[0] if isinstance(plan.on, tuple) and not several else plan.on
+    on = "" if one is None else f", on {len(one):,} heartbeats" if several else f", on {clean(one)}"
     return f"for {counts(plan.snapshot)}, at {instant(plan.snapshot.now, plan.snapshot.now)}{on}"
 
 
