@@ -14,8 +14,6 @@ from tests.properties.explaining import SYSTEMS, plans
 
 #: What is known to be false of some plans: system, table and code. A row goes with its mistake.
 KNOWN = {
-    ("ytsaurus", "requests", "no_room_even_with_victims"): "a refusal counts groups that nothing cut",
-    ("ytsaurus", "requests", "victims_spared"): "as above, where the pace spares some",
     ("slurm", "requests", "no_room_even_with_victims"): "the amounts are those without victims",
     ("slurm", "requests", "wrong_tags"): "said of all requests of a job of which one lacks a node",
     ("slurm", "requests", "node_outside_partition"): "as above",
@@ -32,11 +30,6 @@ KNOWN = {
     ("backendai", "allocations", "above_threshold"): "names the rank, not the priority",
     ("backendai", "allocations", "other_scope"): "said where both are in none",
     ("backendai", "allocations", "given_back"): "said where the fewest are taken",
-    ("yunikorn", "requests", "no_room_even_with_victims"): "nothing is said to be missing",
-    ("yunikorn", "requests", "not_considered"): "said where victims are taken for it",
-    ("yunikorn", "requests", "cycle_full"): "said of a cycle in which nothing was decided",
-    ("yunikorn", "allocations", "no_start_in_stage"): "said where another attempt took victims",
-    ("yunikorn", "allocations", "not_a_candidate"): "said of the queue that asks",
     ("gridengine", "requests", "no_free_room"): "nothing is said to be missing of the units before the last",
     ("gridengine", "requests", "no_room_even_with_victims"): "as above",
     ("gridengine", "requests", "waits_for_reservation"): "in a few plans other amounts than free room lacks",

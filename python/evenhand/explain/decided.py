@@ -63,7 +63,13 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
         numbers = decision.numbers
         fields["over"] = facts.amounts_of(numbers.get("usage", {}), numbers.get("limits", {}))
     text = sentence(reason(decision.reason, "victim").sentence.format(**fields))
-    found = [Claim(decision.reason, text, decision.numbers)]
+    spared, order, more = facts.victim(row, decision)
+    if spared:
+        text = f"{text.removesuffix('.')}; {spared}."
+    numbers = {**decision.numbers, **more}
+    found = [Claim(decision.reason, text, numbers)]
+    if order:
+        found.append(Claim("order", order, more))
     served = int(column("beneficiary_operation")[row])
     rows = {
         "needed": needed,
@@ -85,7 +91,7 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
         "allocations",
         decision.reason,
         tuple(found),
-        decision.numbers,
+        numbers,
         **facts.table(rows, ("needed", "given back", "kept")),
     )
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from evenhand.explain.decided import rows_of
+from evenhand.explain.decided import rows_of, victims_of_step
 from evenhand.explain.explanation import Claim, Explanation
-from evenhand.explain.facts import Facts, name_of, sentence
+from evenhand.explain.facts import Facts, listed, name_of, sentence
 from evenhand.explain.fair import bound_rows, holding, share_rows, shares_of
 from evenhand.fields import TABLES
 from evenhand.reasons import GROUPS, OUTCOMES, STAGES, reason
@@ -110,6 +110,10 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
     if refused and not found:
         numbered = f" ({facts.pairs(compared)})." if compared else "."
         said.append(Claim(verdict, refused.message.removesuffix(".") + numbered, compared))
+    reserved = rows_of(facts, "request", row, "reserve")
+    if reserved and verdict in ("", "waits_for_victims"):
+        verdict = "waits_for_victims"
+        said += [Claim(verdict, _kept_for(facts, one)) for one in reserved]
     elif not verdict:
         verdict = "not_considered"
         said.append(Claim(verdict, sentence(reason(verdict, "unseen").sentence)))
@@ -126,6 +130,17 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
         rows |= share_rows(facts, facts.pools + operation)
     table = facts.table(rows, ("needed",))
     return Explanation(name, "requests", verdict, every, numbers, tuple(looked_at), **table)
+
+
+def _kept_for(facts: Facts, row: int) -> str:
+    """Say where a request waits for room, and what leaves there, by the decision that keeps the room."""
+    decision = facts.plan.decisions[row]
+    where = facts.of_node(decision.node, "the cluster")
+    victims = [facts.plan.decisions[one].allocation for one in victims_of_step(facts, row)]
+    if not victims:
+        return f"Room is kept for it on {where}."
+    leave = "has" if len(victims) == 1 else "have"
+    return f"It waits for {where}, and starts there once {listed(victims)} {leave} left."
 
 
 def _outcomes(
@@ -150,10 +165,15 @@ def _outcomes(
         event = _event(facts, trace, nearest)
         numbers = facts.compared(code, operation, int(trace["request"][nearest]))
         numbers |= facts.paced(trace, nearest)
+        recorded = trace.get("facts")
+        told = facts.told(what, code, row, event, None if recorded is None else recorded[nearest])
+        if told is not None:
+            numbers |= told[1]
         compared = {"compared": numbers} if numbers else {}
         looked_at.append({"stage": STAGES[stage], "outcome": code, "times": len(rows), **event, **compared})
         if outcome != nothing or not found:
-            text = _outcome(facts, what, stage, code, len(rows), {**event, **compared}, operation)
+            also = {"told": None if told is None else told[0]}
+            text = _outcome(facts, what, stage, code, len(rows), {**event, **compared, **also}, operation)
             found.append(Claim(code, text, numbers))
     if len(found) > _MOST:
         more = f"{len(found) - _MOST} more kinds of outcomes are in looked_at."
@@ -191,10 +211,12 @@ def _outcome(
         missing=facts.amounts(event["missing"]),
         stage=where,
     )
-    if event.get("compared"):
+    if event.get("told") is not None:
+        text, template = event["told"], ""
+    elif event.get("compared"):
         text += f" ({facts.pairs(event['compared'])})"
     if where and "{stage}" not in template:
         text = f"{where}: {text}"
     if times > 1:
-        text += f" (the nearest of {times:,} times)"
+        text += f" (the {'nearest' if what == 'request' else 'first'} of {times:,} times)"
     return sentence(text)

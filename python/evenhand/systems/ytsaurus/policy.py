@@ -17,7 +17,7 @@ from evenhand.plans.plan import Plan
 from evenhand.reasons import STAGES
 from evenhand.shares import Shares, _memory, _options
 from evenhand.systems.base import Policy
-from evenhand.systems.ytsaurus import columns
+from evenhand.systems.ytsaurus import columns, words
 from evenhand.systems.ytsaurus.record import YTSAURUS
 from evenhand.systems.ytsaurus.settings import YTsaurusSettings
 
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.diagnostics import Diagnostic
+    from evenhand.explain.facts import Facts
     from evenhand.model import Snapshot
+    from evenhand.plans.decisions import Decision
     from evenhand.plans.memory import LiveRows
     from evenhand.state import State
 
@@ -222,6 +224,24 @@ class YTsaurus(Policy):
     def decides(self, on: Any, find: Callable[[list[Any]], list[int]] | None = None) -> dict[str, Any]:
         """Return a trigger as arguments of a planner; `find` gives the rows of nodes, -1: there is none."""
         return {} if find is None or isinstance(on, Round) else {"nodes": _rows(on, find)}
+
+    def told(
+        self,
+        facts: Facts,
+        what: str,
+        code: str,
+        row: int,
+        event: Mapping[str, Any],
+        recorded: Mapping[str, Any],
+    ) -> tuple[str, dict[str, Any]] | None:
+        """Say what became of a request or an allocation; see `evenhand.systems.ytsaurus.words.told`."""
+        return words.told(facts, what, code, row, event, recorded)
+
+    def victim(
+        self, facts: Facts, row: int, decision: Decision, recorded: Mapping[str, Any]
+    ) -> tuple[str, str, dict[str, Any]]:
+        """Say what would have spared a victim; see `evenhand.systems.ytsaurus.words.victim`."""
+        return words.victim(facts, row, decision, recorded)
 
     def remembered(self, planner: Any, stage: LiveRows, decided: int) -> State:
         """Return what a planner remembers, as the state of its last decision's instant (microseconds)."""

@@ -16,13 +16,17 @@ from evenhand.systems.yunikorn import columns
 from evenhand.systems.yunikorn.given import as_values, given_columns
 from evenhand.systems.yunikorn.record import YUNIKORN
 from evenhand.systems.yunikorn.settings import YuniKornSettings
+from evenhand.systems.yunikorn.victims import victim
+from evenhand.systems.yunikorn.words import Seen, told
 from evenhand.units.text import number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from evenhand.diagnostics import Diagnostic
+    from evenhand.explain.facts import Facts
     from evenhand.model import Snapshot
+    from evenhand.plans.decisions import Decision
     from evenhand.plans.memory import LiveRows
     from evenhand.state import State
 
@@ -147,6 +151,45 @@ class YuniKorn(Policy):
     ) -> dict[str, Any]:
         """Return a cycle as arguments of a planner."""
         return {"cycle": on.name}
+
+    def told(
+        self,
+        facts: Facts,
+        what: str,
+        code: str,
+        row: int,
+        event: Mapping[str, Any],
+        recorded: Mapping[str, Any],
+    ) -> tuple[str, dict[str, Any]] | None:
+        """Say what became of an ask or an allocation, by what a recorder saw; None: no more than its code.
+
+        Parameters
+        ----------
+        facts : Facts
+        what : {"request", "allocation"}
+        code : str
+            The outcome.
+        row : int
+            Of the allocation or request.
+        event : mapping
+            ``node``, ``request``, ``missing``.
+        recorded : mapping
+            Names and values by kind, as the core gives them.
+
+        Returns
+        -------
+        tuple of str and dict, or None
+            A sentence, and the numbers in it.
+        """
+        seen = Seen(facts, row, event["node"], event["request"], event["missing"], recorded)
+        return told(what, code, seen)
+
+    def victim(
+        self, facts: Facts, row: int, decision: Decision, recorded: Mapping[str, Any]
+    ) -> tuple[str, str, dict[str, Any]]:
+        """Say what would have spared a victim; see `evenhand.systems.yunikorn.victims.victim`."""
+        allocation = int(facts.plan.decisions.column("allocation")[row])
+        return victim(Seen(facts, allocation, decision.node, None, {}, recorded), decision)
 
     def standing(self, snapshot: Snapshot, row: int) -> str:
         """Say which queue and priority an application has.

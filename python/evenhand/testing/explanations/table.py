@@ -10,9 +10,10 @@ __all__ = ["MODULES", "load"]
 #: Where checks are.
 MODULES = (
     *("decided", "jobs", "pace"),
-    *("backendai.outcomes", "gridengine.outcomes", "gridengine.subordinates", "yunikorn.outcomes"),
+    *("backendai.outcomes", "gridengine.outcomes", "gridengine.subordinates"),
+    *("yunikorn.candidates", "yunikorn.outcomes", "yunikorn.victims"),
     *("slurm.allocations", "slurm.requests"),
-    *("ytsaurus.allocations", "ytsaurus.elements", "ytsaurus.requests"),
+    *("ytsaurus.allocations", "ytsaurus.elements", "ytsaurus.requests", "ytsaurus.victims"),
 )
 
 
