@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenhand.plans.decisions import Decision
     from evenhand.plans.plan import Plan
     from evenhand.plans.refusals import Refusal
 
@@ -133,27 +132,6 @@ class Facts:
         else:
             return {}
         return {**numbers, "now": self.snapshot.now}
-
-    def told(
-        self, what: str, code: str, row: int, event: Mapping[str, Any], recorded: Mapping[str, Any] | None
-    ) -> tuple[str, dict[str, Any]] | None:
-        """Return what the policy says of an outcome that was recorded, and its numbers; None: nothing."""
-        tell = getattr(self.plan.policy, "told", None)
-        return None if tell is None or recorded is None else tell(self, what, code, row, event, recorded)
-
-    def victim(self, row: int, decision: Decision) -> tuple[str, str, dict[str, Any]]:
-        """Return what the policy says would have spared a victim, what chose it, and the numbers of both."""
-        tell = getattr(self.plan.policy, "victim", None)
-        if tell is None:
-            return "", "", {}
-        trace = self.plan._core.trace("allocation", int(self.plan.decisions.column("allocation")[row]))
-        taken = np.flatnonzero(trace["outcome"] == OUTCOMES.index("taken")).tolist()
-        recorded: Any = trace.get("facts")
-        empty: dict[str, Any] = {kind: {} for kind in ("numbers", "times", "pools", "amounts", "nodes")}
-        found: tuple[str, str, dict[str, Any]] = tell(
-            self, row, decision, recorded[taken[0]] if taken and recorded is not None else empty
-        )
-        return found
 
     def object(self, quanta: NDArray[Any], *, zeros: bool = False) -> dict[str, float]:
         """Return one row of quanta as an object."""

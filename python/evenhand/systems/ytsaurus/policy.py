@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from evenhand.diagnostics import Diagnostic
     from evenhand.explain.facts import Facts
+    from evenhand.explain.told import Told
     from evenhand.model import Snapshot
-    from evenhand.plans.decisions import Decision
     from evenhand.plans.memory import LiveRows
     from evenhand.state import State
 
@@ -226,22 +226,14 @@ class YTsaurus(Policy):
         return {} if find is None or isinstance(on, Round) else {"nodes": _rows(on, find)}
 
     def told(
-        self,
-        facts: Facts,
-        what: str,
-        code: str,
-        row: int,
-        event: Mapping[str, Any],
-        recorded: Mapping[str, Any],
-    ) -> tuple[str, dict[str, Any]] | None:
-        """Say what became of a request or an allocation; see `evenhand.systems.ytsaurus.words.told`."""
-        return words.told(facts, what, code, row, event, recorded)
+        self, facts: Facts, what: str, row: int, met: Mapping[str, Any], recorded: Mapping[str, Any]
+    ) -> Told:
+        """Say more of an outcome; see `evenhand.explain.told.told_of_outcome`."""
+        return words.told(facts, what, row, met, recorded)
 
-    def victim(
-        self, facts: Facts, row: int, decision: Decision, recorded: Mapping[str, Any]
-    ) -> tuple[str, str, dict[str, Any]]:
-        """Say what would have spared a victim; see `evenhand.systems.ytsaurus.words.victim`."""
-        return words.victim(facts, row, decision, recorded)
+    def told_of_victim(self, facts: Facts, row: int) -> Told:
+        """Say what would have spared a victim and what chose it, by its row among the decisions."""
+        return words.victim(facts, row)
 
     def remembered(self, planner: Any, stage: LiveRows, decided: int) -> State:
         """Return what a planner remembers, as the state of its last decision's instant (microseconds)."""

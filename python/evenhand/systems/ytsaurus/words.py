@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.explain.facts import name_of
-from evenhand.reasons import ACTIONS
+from evenhand.explain.recorded import recorded_of_victim
+from evenhand.explain.told import NOTHING, Told
+from evenhand.reasons import ACTIONS, reason
 from evenhand.units.text import duration as seconds
 from evenhand.units.text import number
 
@@ -22,28 +24,26 @@ __all__ = ["told", "victim"]
 _Told = tuple[str, dict[str, Any]]
 
 
-def told(
-    facts: Facts, what: str, code: str, row: int, event: Mapping[str, Any], recorded: Mapping[str, Any]
-) -> _Told | None:
-    """Return what is said of an outcome and the numbers of it; None: what its code says is all.
+def told(facts: Facts, what: str, row: int, met: Mapping[str, Any], recorded: Mapping[str, Any]) -> Told:
+    """Return what is said of an outcome and the numbers of it; of most what their code says is all.
 
     Parameters
     ----------
     facts : Facts
     what : {"request", "allocation"}
         Of which it is said.
-    code : str
-        The outcome; see `evenhand.reasons`.
     row : int
         Of the request or allocation.
-    event : mapping
-        ``node``, ``request``, ``missing``, ``stage``.
+    met : mapping
+        As of `Explanation.looked_at`.
     recorded : mapping
         Names and values by kind, as the core gives them.
     """
-    tell = (_REQUESTS if what == "request" else _ALLOCATIONS).get(code)
-    found: _Told | None = None if tell is None else tell(facts, row, event, recorded)
-    return found
+    tell = (_REQUESTS if what == "request" else _ALLOCATIONS).get(met["outcome"])
+    found: _Told | None = None if tell is None or not recorded else tell(facts, row, met, recorded)
+    if found is None:
+        return NOTHING
+    return Told(found[1], f"{reason(met['stage'], 'stage').sentence} {found[0]}")
 
 
 def _limits(facts: Facts, _row: int, _event: Mapping[str, Any], recorded: Mapping[str, Any]) -> _Told | None:
@@ -149,39 +149,32 @@ _ALLOCATIONS: Any = {
 }
 
 
-def victim(
-    facts: Facts, row: int, decision: Decision, recorded: Mapping[str, Any]
-) -> tuple[str, str, dict[str, Any]]:
-    """Return what would have spared a victim, what chose it, and the numbers of both.
+def victim(facts: Facts, row: int) -> Told:
+    """Return what would have spared a victim, for the first sentence, what chose it, and the numbers of both.
 
     Parameters
     ----------
     facts : Facts
     row : int
         Of the decision.
-    decision : Decision
-    recorded : mapping
-        Names and values by kind, of its place in the order.
-
-    Returns
-    -------
-    tuple of str, str and dict
-        A clause for the first sentence, a sentence, numbers; the texts may be empty.
     """
+    decision = facts.plan.decisions[row]
     numbers: dict[str, Any] = {}
-    spare = _spared_by(facts, decision, numbers)
+    spared = _spared_by(facts, decision, numbers)
+    text = f"; {spared}" if spared else ""
     allocation = int(facts.plan.decisions.column("allocation")[row])
+    seen = recorded_of_victim(facts, allocation)["numbers"]
+    if "place" not in seen:
+        return Told(numbers, text)
     core, key = facts.snapshot._core, str(facts.setting("order_key"))
     began = float(core.column("allocations", "last_job_start_time")[allocation]) / 1e6
-    place, of = (recorded["numbers"].get(name) for name in ("place", "candidates"))
-    order = ""
-    if place is not None and of is not None:
-        numbers |= {"place": int(place), "candidates": int(of), "order_key": key, "began": began}
-        order = (
-            f"Of {number(of)} that the stage might take there it stands {_ordinal(int(place))}: the most"
-            f" preemptible first, of those the newest (its last job began {facts.when(began)})."
-        )
-    return spare, order, numbers
+    place, of = int(seen["place"]), int(seen["candidates"])
+    numbers |= {"place": place, "candidates": of, "order_key": key, "began": began}
+    order = (
+        f"of {number(of)} that the stage might take there it stands {_ordinal(place)}: the most preemptible"
+        f" first, of those the newest (its last job began {facts.when(began)})"
+    )
+    return Told(numbers, text, (order,))
 
 
 def _ordinal(place: int) -> str:

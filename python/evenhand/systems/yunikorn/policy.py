@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from evenhand.diagnostics import Diagnostic
     from evenhand.explain.facts import Facts
+    from evenhand.explain.told import Told
     from evenhand.model import Snapshot
-    from evenhand.plans.decisions import Decision
     from evenhand.plans.memory import LiveRows
     from evenhand.state import State
 
@@ -153,43 +153,16 @@ class YuniKorn(Policy):
         return {"cycle": on.name}
 
     def told(
-        self,
-        facts: Facts,
-        what: str,
-        code: str,
-        row: int,
-        event: Mapping[str, Any],
-        recorded: Mapping[str, Any],
-    ) -> tuple[str, dict[str, Any]] | None:
-        """Say what became of an ask or an allocation, by what a recorder saw; None: no more than its code.
+        self, facts: Facts, what: str, row: int, met: Mapping[str, Any], recorded: Mapping[str, Any]
+    ) -> Told:
+        """Say more of an outcome; see `evenhand.explain.told.told_of_outcome`."""
+        return told(
+            what, met["outcome"], Seen(facts, row, met["node"], met["request"], met["missing"], recorded)
+        )
 
-        Parameters
-        ----------
-        facts : Facts
-        what : {"request", "allocation"}
-        code : str
-            The outcome.
-        row : int
-            Of the allocation or request.
-        event : mapping
-            ``node``, ``request``, ``missing``.
-        recorded : mapping
-            Names and values by kind, as the core gives them.
-
-        Returns
-        -------
-        tuple of str and dict, or None
-            A sentence, and the numbers in it.
-        """
-        seen = Seen(facts, row, event["node"], event["request"], event["missing"], recorded)
-        return told(what, code, seen)
-
-    def victim(
-        self, facts: Facts, row: int, decision: Decision, recorded: Mapping[str, Any]
-    ) -> tuple[str, str, dict[str, Any]]:
-        """Say what would have spared a victim; see `evenhand.systems.yunikorn.victims.victim`."""
-        allocation = int(facts.plan.decisions.column("allocation")[row])
-        return victim(Seen(facts, allocation, decision.node, None, {}, recorded), decision)
+    def told_of_victim(self, facts: Facts, row: int) -> Told:
+        """Say what would have spared a victim and what chose it, by its row among the decisions."""
+        return victim(facts, row)
 
     def standing(self, snapshot: Snapshot, row: int) -> str:
         """Say which queue and priority an application has.

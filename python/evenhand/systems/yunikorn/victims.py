@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.explain.facts import name_of
+from evenhand.explain.recorded import recorded_of_victim
+from evenhand.explain.told import Told
+from evenhand.systems.yunikorn.words import Seen
 from evenhand.units.text import duration as seconds
 from evenhand.units.text import number
 
 if TYPE_CHECKING:
+    from evenhand.explain.facts import Facts
     from evenhand.plans.decisions import Decision
-    from evenhand.systems.yunikorn.words import Seen
 
 __all__ = ["victim"]
 
@@ -32,24 +35,23 @@ _NAMED = {
 }
 
 
-def victim(seen: Seen, decision: Decision) -> tuple[str, str, dict[str, Any]]:
-    """Return what would have spared a victim, what chose it, and the numbers of both.
+def victim(facts: Facts, row: int) -> Told:
+    """Return what would have spared a victim, for the first sentence, what chose it, and the numbers of both.
 
     Parameters
     ----------
-    seen : Seen
-        What was recorded when it was taken.
-    decision : Decision
-
-    Returns
-    -------
-    tuple of str, str and dict
-        A clause for the first sentence, a sentence, numbers; the texts may be empty.
+    facts : Facts
+    row : int
+        Of the decision.
     """
+    decision = facts.plan.decisions[row]
+    allocation = int(facts.plan.decisions.column("allocation")[row])
+    seen = Seen(facts, allocation, decision.node, None, {}, recorded_of_victim(facts, allocation))
     numbers: dict[str, Any] = {}
     tell = _SPARED.get(decision.reason)
     spared = "" if tell is None else tell(seen, numbers)
-    return spared, _order(seen, decision, numbers), numbers
+    order = _order(seen, decision, numbers)
+    return Told(numbers, f"; {spared}" if spared else "", (order,) if order else ())
 
 
 def _queue_share(seen: Seen, numbers: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from evenhand.explain.facts import name_of
+from evenhand.explain.told import NOTHING, Told
 from evenhand.plans.live import limits
 from evenhand.units.text import duration as seconds
 from evenhand.units.text import number
@@ -90,8 +91,8 @@ def _queue(facts: Facts, pool: int) -> str:
     return "root" if pool == 0 else str(facts.name("pools", pool))
 
 
-def told(what: str, code: str, seen: Seen) -> _Told | None:
-    """Return what is said of an outcome and the numbers of it; None: what its code says is all.
+def told(what: str, code: str, seen: Seen) -> Told:
+    """Return what is said of an outcome and the numbers of it; of some what their code says is all.
 
     Parameters
     ----------
@@ -102,7 +103,8 @@ def told(what: str, code: str, seen: Seen) -> _Told | None:
     seen : Seen
     """
     tell = (_REQUESTS if what == "request" else _ALLOCATIONS).get(code)
-    return None if tell is None else tell(seen)
+    found = None if tell is None or not seen.recorded else tell(seen)
+    return NOTHING if found is None else Told(found[1], found[0])
 
 
 def _room(seen: Seen) -> _Told | None:
