@@ -31,7 +31,7 @@ def _told() -> list[tuple[World, Explanation]]:
     return found
 
 
-def _other(value: Any) -> Any:
+def other(value: Any) -> Any:
     """Return another value of the same kind; None: there is none that is surely false."""
     if isinstance(value, bool) or value is None:
         return None
@@ -46,7 +46,7 @@ def _planted(code: str, name: str) -> Iterator[tuple[World, Explanation]]:
     """Yield explanations in which one thing that was compared is another."""
     for world, true in _told():
         for place, met in enumerate(true.looked_at):
-            false = _other(met.get("compared", {}).get(name))
+            false = other(met.get("compared", {}).get(name))
             if met["outcome"] == code and false is not None:
                 rows = [*true.looked_at]
                 rows[place] = {**met, "compared": {**met["compared"], name: false}}
@@ -92,7 +92,7 @@ def test_other_numbers_of_outcomes_are_caught(code: str, name: str) -> None:
 )
 def test_other_numbers_of_victims_are_caught(code: str, name: str) -> None:
     planted = [
-        (world, replace(true, numbers={**true.numbers, name: _other(true.numbers[name])}))
+        (world, replace(true, numbers={**true.numbers, name: other(true.numbers[name])}))
         for world, true in _told()
         if true.code == code and name in true.numbers
     ]

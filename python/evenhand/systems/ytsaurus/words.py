@@ -170,9 +170,10 @@ def victim(facts: Facts, row: int) -> Told:
     began = float(core.column("allocations", "last_job_start_time")[allocation]) / 1e6
     place, of = int(seen["place"]), int(seen["candidates"])
     numbers |= {"place": place, "candidates": of, "order_key": key, "began": began}
+    saved = ", or with the latest saved progress" if key == "last_progress" else ""
     order = (
         f"of {number(of)} that the stage might take there it stands {_ordinal(place)}: the most preemptible"
-        f" first, of those the newest (its last job began {facts.when(began)})"
+        f" first, of those the newest{saved} (its last job began {facts.when(began)})"
     )
     return Told(numbers, text, (order,))
 
