@@ -14,8 +14,6 @@ from tests.properties.explaining import SYSTEMS, plans
 
 #: What is known to be false of some plans: system, table and code. A row goes with its mistake.
 KNOWN = {
-    ("ytsaurus", "requests", "no_room_even_with_victims"): "a refusal counts groups that nothing cut",
-    ("ytsaurus", "requests", "victims_spared"): "as above, where the pace spares some",
     ("backendai", "requests", "other_request_waits"): "said of a request of which nothing is left",
     ("backendai", "requests", "started"): "as above",
     ("backendai", "requests", "no_lower_priority"): "as above",
@@ -23,11 +21,6 @@ KNOWN = {
     ("backendai", "allocations", "above_threshold"): "names the rank, not the priority",
     ("backendai", "allocations", "other_scope"): "said where both are in none",
     ("backendai", "allocations", "given_back"): "said where the fewest are taken",
-    ("yunikorn", "requests", "no_room_even_with_victims"): "nothing is said to be missing",
-    ("yunikorn", "requests", "not_considered"): "said where victims are taken for it",
-    ("yunikorn", "requests", "cycle_full"): "said of a cycle in which nothing was decided",
-    ("yunikorn", "allocations", "no_start_in_stage"): "said where another attempt took victims",
-    ("yunikorn", "allocations", "not_a_candidate"): "said of the queue that asks",
 }
 
 #: Codes that have no check, as nothing explains with them: stages and what a check of a plan finds.

@@ -95,7 +95,7 @@ def standing(facts: Facts, element: int) -> Claim:
     what = facts.element(element)
     if element == 0:
         return Claim("standing", sentence(f"{what} uses {has}"), numbers)
-    if status.status == "normal":
+    if status.status == "normal" and status.starvation == "non_starving":
         return Claim("standing", sentence(f"{what} is not below its fair share: it uses {has}"), numbers)
     numbers |= {"tolerance": status.tolerance, "since": status.since, "timeout": status.timeout}
     state = {
@@ -169,8 +169,8 @@ def protection(facts: Facts, operation: int) -> Claim | None:
             f" preemption_satisfaction_threshold {number(factors[1])} of its fair share"
         )
     groups = (
-        f"Its allocations, oldest first: {counts[0]:,} non-preemptible, {counts[1]:,} aggressively"
-        f" preemptible and {counts[2]:,} preemptible{bounds}."
+        f"At the update its allocations were, oldest first: {counts[0]:,} non-preemptible, {counts[1]:,}"
+        f" aggressively preemptible and {counts[2]:,} preemptible{bounds}."
     )
     texts = [groups]
     of = shares_of(facts, facts.pools + operation)

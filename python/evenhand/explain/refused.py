@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from evenhand.explain.decided import rows_of
+from evenhand.explain.decided import rows_of, victims_of_step
 from evenhand.explain.explanation import Claim, Explanation
-from evenhand.explain.facts import Facts, name_of, sentence
+from evenhand.explain.facts import Facts, listed, name_of, sentence
 from evenhand.explain.fair import bound_rows, holding, share_rows, shares_of
 from evenhand.explain.told import told_of_outcome
 from evenhand.fields import TABLES
@@ -49,6 +49,8 @@ def explain_spared(facts: Facts, row: int) -> Explanation:
     looked_at, found, because = _outcomes(facts, "allocation", row, operation)
     if because:
         first = f"{first.removesuffix('.')}: {because}"
+    elif looked_at and facts.shared:
+        first, found = _begun(first, found, looked_at[0]["outcome"])
     if state == "preempted":
         numbers["needed"] = needed = _back(facts, row)
         said.append(Claim("needs", f"To resume it needs {facts.amounts(needed)} more than it keeps."))
@@ -111,10 +113,16 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
     if because:
         first = f"{first.removesuffix('.')}: {because}"
     verdict = refused.rule if refused else looked_at[0]["outcome"] if looked_at else ""
+    if not because and facts.shared:
+        first, found = _begun(first, found, verdict)
     compared = facts.compared(refused.rule, operation, row) if refused else {}
     if refused and not looked_at:
         numbered = f" ({facts.pairs(compared)})." if compared else "."
         said.append(Claim(verdict, refused.message.removesuffix(".") + numbered, compared))
+    reserved = rows_of(facts, "request", row, "reserve")
+    if reserved and verdict in ("", "waits_for_victims"):
+        verdict = "waits_for_victims"
+        said += [Claim(verdict, _kept_for(facts, one)) for one in reserved]
     elif not verdict:
         verdict = "not_considered"
         said.append(Claim(verdict, sentence(reason(verdict, "unseen").sentence)))
@@ -133,6 +141,26 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
         rows |= share_rows(facts, facts.pools + operation)
     table = facts.table(rows, ("needed",))
     return Explanation(name, "requests", verdict, every, numbers, tuple(looked_at), **table)
+
+
+def _begun(first: str, found: list[Claim], verdict: str) -> tuple[str, list[Claim]]:
+    """Return a first sentence that ends with what a stage says of the verdict, and the other claims."""
+    for place, claim in enumerate(found):
+        if claim.code == verdict and claim.sentence.startswith("In the "):
+            rest = [*found[:place], *found[place + 1 :]]
+            return f"{first.removesuffix('.')}: i{claim.sentence[1:]}", rest
+    return first, found
+
+
+def _kept_for(facts: Facts, row: int) -> str:
+    """Say where a request waits for room, and what leaves there, by the decision that keeps the room."""
+    decision = facts.plan.decisions[row]
+    where = facts.of_node(decision.node, "the cluster")
+    victims = [facts.plan.decisions[one].allocation for one in victims_of_step(facts, row)]
+    if not victims:
+        return f"Room is kept for it on {where}."
+    leave = "has" if len(victims) == 1 else "have"
+    return f"It waits for {where}, and starts there once {listed(victims)} {leave} left."
 
 
 def _outcomes(

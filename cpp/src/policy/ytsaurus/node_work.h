@@ -74,6 +74,7 @@ class NodeWork {
   const SelectionProof& proof() const noexcept { return proof_; }         // of chosen()
   const MinimumQuestion& question() const noexcept { return question_; }  // likewise, if written
   std::span<const Id> looked_at() const noexcept { return wanted_; }      // for chosen(), in order
+  std::size_t candidates() const noexcept { return eligible_.size() + shielded_.size(); }
   enum class FullHost : std::uint8_t { kAllowed, kBeyondFairShare, kOccupied, kPenalty };
   FullHost full_host(Id request) const;  // with the chosen victims
   // Repairs violated limits with what the stage may take.

@@ -41,9 +41,15 @@ void RecordingObserver::backed_off(Workspace& workspace, const NodeWork& work) {
   if (recorder_->request != kNoId) {
     pending_before_ = workspace.pending(recorder_->request);
     if (!barred(workspace, work, Stage::kPreemptive))
-      add(work, workspace, Stage::kPreemptive,
-          may_preempt(workspace, work.operation_of(recorder_->request)) ? Outcome::kBackoff
-                                                                        : Outcome::kNotStarving);
+      if (may_preempt(workspace, work.operation_of(recorder_->request))) {
+        add(work, workspace, Stage::kPreemptive, Outcome::kBackoff);
+        const Time last = workspace.memory.last_preemptive[work.node()];
+        Facts& facts = recorder_->events.back().facts;
+        facts.times.emplace_back("last_attempt", last);
+        facts.times.emplace_back("until", last + workspace.settings.backoff);
+      } else {
+        add(work, workspace, Stage::kPreemptive, Outcome::kNotStarving);
+      }
   } else if (workspace.state.node_of(recorder_->slot) == work.node()) {
     add(work, workspace, Stage::kPreemptive, Outcome::kNoStartInStage);
   }
@@ -53,6 +59,44 @@ bool RecordingObserver::may_preempt(const Workspace& workspace, Id operation) co
   return std::ranges::any_of(stage_rules(workspace.settings, true), [&](const StageRule& rule) {
     return workspace.queue(rule.stage).contains(operation);
   });
+}
+
+// The lowest element that would be over its limits with so much more, what it uses and may use.
+void RecordingObserver::add_limits(const Workspace& workspace, Id operation, const Amount* more,
+                                   bool preemptive) {
+  const std::size_t width = workspace.state.width();
+  for (Id e = workspace.limited_from(workspace.pools() + operation); e != kNoId;
+       e = workspace.limited_above(e)) {
+    const Amount* used = workspace.usage_of(e);
+    const Workspace::Limits limits = workspace.limits_of(e, preemptive);
+    Column<Amount> uses(width, 0), most(width, 0);
+    bool over = false;
+    for (std::size_t r = 0; r < width; ++r) {
+      if (!limits.given(r) || used[r] + more[r] <= limits.at(r)) continue;
+      uses[r] = used[r];
+      most[r] = limits.at(r);
+      over = true;
+    }
+    if (!over) continue;
+    Facts& facts = recorder_->events.back().facts;
+    if (e < workspace.pools())
+      facts.pools.emplace_back("element", e);
+    else
+      facts.operations.emplace_back("element", e - workspace.pools());
+    facts.amounts.emplace_back("used", std::move(uses));
+    facts.amounts.emplace_back("limit", std::move(most));
+    return;
+  }
+}
+
+// The place of a victim in the order of the stage, among what it might take.
+void RecordingObserver::add_place(const NodeWork& work) {
+  const auto wanted = work.looked_at();
+  const auto place = std::ranges::find(wanted, recorder_->slot);
+  if (place == wanted.end()) return;
+  Facts& facts = recorder_->events.back().facts;
+  facts.numbers.emplace_back("place", static_cast<double>(place - wanted.begin() + 1));
+  facts.numbers.emplace_back("candidates", static_cast<double>(work.candidates()));
 }
 
 // Repair within a stage decides, too, and starts nothing.
@@ -130,7 +174,8 @@ void RecordingObserver::request_after(Workspace& workspace, const NodeWork& work
   }
   if (!workspace.within_limits(o, work.need(q), is_preemptive(stage))) {
     workspace.lacking_limits(o, work.need(q), is_preemptive(stage), missing.data());
-    return add(work, workspace, stage, Outcome::kLimitsOfOperationOrPool, &missing);
+    add(work, workspace, stage, Outcome::kLimitsOfOperationOrPool, &missing);
+    return add_limits(workspace, o, work.need(q), is_preemptive(stage));
   }
   if (started_since(workspace)) return add(work, workspace, stage, Outcome::kStageTaken);
   if (workspace.held_by_caps(q))
@@ -150,7 +195,11 @@ void RecordingObserver::allocation_after(Workspace& workspace, const NodeWork& w
           workspace.state.leaving(slot) ? Outcome::kAlreadyPreempting : Outcome::kNotRunning);
     return;
   }
-  if (!workspace.state.running(slot)) return add(work, workspace, stage, Outcome::kTaken);
+  if (!workspace.state.running(slot)) {
+    add(work, workspace, stage, Outcome::kTaken);
+    if (is_preemptive(stage)) add_place(work);
+    return;
+  }
   if (stage == Stage::kRegular) return;
   if (const Spared* spared = work.spared(slot, stage); spared != nullptr)
     return add(work, workspace, stage, spared->why, nullptr, spared);

@@ -26,6 +26,8 @@ class RecordingObserver {
 
   void add(const NodeWork& work, const Workspace& workspace, Stage stage, Outcome outcome,
            const Amounts* missing = nullptr, const Spared* spared = nullptr);
+  void add_limits(const Workspace& workspace, Id operation, const Amount* more, bool preemptive);
+  void add_place(const NodeWork& work);
   // Outcomes that no stage can change; false if there is none.
   bool barred(Workspace& workspace, const NodeWork& work, Stage stage);
   void request_after(Workspace& workspace, const NodeWork& work, Stage stage);

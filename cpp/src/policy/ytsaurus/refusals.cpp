@@ -55,6 +55,7 @@ struct Best {
   Index nodes = 0;
   Outcome barred = Outcome::kNoHeartbeat;
   bool fits = false, fits_unpaced = false;
+  bool fits_tried = false;  // where an attempt to preempt was made
   Column<Amount> missing;
 };
 
@@ -116,6 +117,8 @@ class Finder {
           lack = std::max(lack, static_cast<double>(least_room[r] - room[r]) /
                                     static_cast<double>(std::max<Amount>(total[r], 1)));
       best.fits |= lack == 0;
+      best.fits_tried |=
+          lack == 0 && workspace_.memory.last_preemptive[nodes_[n]] == workspace_.state.now();
       if (stage != Stage::kRegular && !unpaced.empty()) {
         const Amount* all = unpaced.row(n, width);
         if (promising != rooms_.promising.end()) {
@@ -147,8 +150,11 @@ Refusals Planner::refusals() const {
   Finder finder(workspace, nodes_);
   // Limits are repaired after the stages: until then they held requests back.
   Column<Id> repaired;
-  for (const Decision& d : workspace.decisions.rows())
+  bool taken = false;  // a stage that takes victims has started something
+  for (const Decision& d : workspace.decisions.rows()) {
     if (d.reason == Reason::kResourceLimitsViolated) repaired.push_back(d.slot);
+    taken |= d.action == Action::kStart && d.stage != Stage::kRegular;
+  }
   const auto lacked = [&](Id operation, Id request, bool preemptive, Amount* missing) {
     if (repaired.empty() || (preemptive && workspace.settings.infinite_limits_overcommit))
       return false;
@@ -188,12 +194,12 @@ Refusals Planner::refusals() const {
       rule = Outcome::kLimitsOfOperationOrPool;
     } else if (widest == Stage::kRegular) {
       rule = Outcome::kNoFreeRoom;  // there is some now, of victims that went after the stage
-    } else if (std::ranges::none_of(nodes_, [&](Id n) {
-                 return workspace.memory.last_preemptive[n] == workspace.state.now();
-               })) {
+    } else if (!best.fits_tried) {
       rule = Outcome::kBackoff;
     } else if (workspace.held_by_caps(q)) {
       rule = Outcome::kVictimsSpared;
+    } else if (!taken) {
+      rule = Outcome::kNoFreeRoom;  // likewise, of nodes that used more than they have
     }
     out.request.push_back(q);
     out.rule.push_back(rule);

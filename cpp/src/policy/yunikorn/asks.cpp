@@ -284,14 +284,17 @@ bool Asks::try_to_preempt(Id request, bool nodes_tried, Index& attempts) {
     }
   }
   if (!found.success()) {
-    why_ = found.failure == Failure::kQueueGuarantee ? Outcome::kNotBelowGuarantee
-                                                     : Outcome::kNoRoomEvenWithVictims;
+    if (found.failure == Failure::kQueueGuarantee)
+      why_ = Outcome::kNotBelowGuarantee;
+    else if (why_ == Outcome::kNoFreeRoom)  // else something bars it from all nodes, or a maximum
+      why_ = Outcome::kNoRoomEvenWithVictims;
     return false;
   }
   for (const Id row : found.victims) {
     preempt(place_of_row_[row], request, found.node, Stage::kPreemptionCycle,
             Reason::kBelowGuarantee);
     if (Facts* facts = last_fact(request, part_.slot[place_of_row_[row]])) {
+      add_priorities(*facts, place_of_row_[row], request);
       add_place(*facts, row, found.victims);
       add_owed(*facts, request);
     }
@@ -352,12 +355,14 @@ bool Asks::on_required_node(Id request, Id node) {
       here, scratch_.data(), width_, of_row(need(request)), part_.ask_priority[request],
       !set_.switches.required_node_ignores_free_room, needs, released);
   if (found.victims.empty()) {
-    why_ = Outcome::kNoRoomEvenWithVictims;
+    if (why_ == Outcome::kNoFreeRoom) why_ = Outcome::kNoRoomEvenWithVictims;
     return false;
   }
   for (const Id i : found.victims) {
     preempt(place_of_row_[rows[i]], request, node, Stage::kPreemptionCycle,
             Reason::kForRequiredNode);
+    const Id place = place_of_row_[rows[i]];
+    if (Facts* facts = last_fact(request, part_.slot[place])) add_priorities(*facts, place, request);
     world_->preempt(rows[i]);
   }
   asks_.triggered[request] = 1;

@@ -42,6 +42,7 @@ Cycles::Cycles(const ClusterState& state, const Partition& partition, const Inpu
     room_changed(node);
   }
   asking_.assign(queues, 0);
+  cut_off_.assign(pending_.size(), 0);
   given_.assign(queues * width_, 0);
   bound_ = set_.limit;
   if (bound_.empty())
@@ -205,6 +206,8 @@ void Cycles::watch(Id request, For what) {
   if (why == Outcome::kNotChosen && victims_.empty()) why = Outcome::kNoStartInStage;
   record_slot(request, why, spared);
   if (Facts* facts = last_fact(request, slot)) {
+    facts->numbers.emplace_back("within_queue", what == For::kIntraQueue ? 1 : 0);
+    if (why == Outcome::kNotLowerPriority) add_priorities(*facts, place, request);
     if (why == Outcome::kQueueKeepsIt) add_keeper(*facts, place, request);
     if (why == Outcome::kNotChosen || why == Outcome::kNoStartInStage) {
       add_place(*facts, place, request, what);
@@ -248,6 +251,7 @@ bool Cycles::try_allocate(Id request, For what) {
     preempt(place, request, node, stage,
             what == For::kInterQueue ? Reason::kBelowIdealShare : Reason::kHigherPriorityInQueue);
     if (Facts* facts = last_fact(request, part_.slot[place])) {
+      add_priorities(*facts, place, request);
       add_place(*facts, place, request, what);
       add_share(*facts, part_.queue[place], "queue");
       add_share(*facts, leaf_of(request), "asking");
@@ -305,6 +309,9 @@ void Cycles::allocation() {
     rest -= done;
     if (done == 0) break;
   }
+  for (const Id request : part_.asks)
+    if (pending_[request] > 0 && masked_[request] == 0 && outcome_[request] == Outcome::kCycleFull)
+      record(request, Outcome::kCycleFull);
 }
 
 bool Cycles::at_limit(const Column<Amount>& total) const {
@@ -338,14 +345,25 @@ void Cycles::preemption() {
       }
       full = full || at_limit(total);
     }
-    for (const Id request : part_.asks) {
-      if (pending_[request] <= 0) continue;
-      if (masked_[request] == 0 && outcome_[request] == Outcome::kCycleFull &&
-          !entitled(leaf_of(request), request, what)) {
-        outcome_[request] = Outcome::kQueueHasItsShare;
-        record(request, Outcome::kQueueHasItsShare);
-        if (Facts* facts = last_fact(request, kNoId)) add_share(*facts, leaf_of(request), "asking");
-      }
+    for (const Id request : part_.asks)
+      if (pending_[request] > 0 && masked_[request] == 0) passed_over(request, what);
+  }
+}
+
+// It waits still: either the cycle had no more room for it, or its queue may not ask others.
+void Cycles::passed_over(Id request, For what) {
+  Outcome& outcome = outcome_[request];
+  if (outcome != Outcome::kCycleFull && outcome != Outcome::kQueueHasItsShare) return;
+  const bool asks = entitled(leaf_of(request), request, what);
+  if (asks) cut_off_[request] = 1;
+  outcome = cut_off_[request] != 0 ? Outcome::kCycleFull : Outcome::kQueueHasItsShare;
+  record(request, asks ? Outcome::kCycleFull : Outcome::kQueueHasItsShare);
+  if (Facts* facts = last_fact(request, kNoId); facts != nullptr && !asks) {
+    facts->numbers.emplace_back("within_queue", what == For::kIntraQueue ? 1 : 0);
+    add_share(*facts, leaf_of(request), "asking");
+    if (what == For::kIntraQueue) {
+      const Amount* most = shares_.below.row(leaf_of(request), width_);
+      facts->amounts.emplace_back("asking_below", Column<Amount>(most, most + width_));
     }
   }
 }

@@ -53,6 +53,7 @@ class Cycles : public Run {
   bool entitled(Id queue, Id request, For what) const;
   bool try_allocate(Id request, For what);
   void missed(Id request);
+  void passed_over(Id request, For what);
   bool at_limit(const Column<Amount>& total) const;
   Outcome eligible(Id place, Id request, For what) const;
   void watch(Id request, For what);
@@ -89,6 +90,7 @@ class Cycles : public Run {
   Column<Amount> dead_;            // Q x R: usage up to which nothing is given; -1: none
   Column<Amount> bound_;           // R: what asks may add up to; kNoLimit: anything
   Column<std::uint8_t> masked_;    // asks that have failed in this cycle
+  Column<std::uint8_t> cut_off_;   // asks that a policy had no more room for
   std::vector<Column<Id>> order_;  // of leaf queues: asks
   Column<std::uint8_t> unordered_;
   Column<Index> waiting_;  // Q: asks that may still be looked at

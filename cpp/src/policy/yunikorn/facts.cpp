@@ -26,6 +26,11 @@ void Run::add_maximum(Facts& facts, Id queue) const {
   facts.amounts.emplace_back("max", copied(part_.row(part_.most, queue), width_));
 }
 
+void Run::add_priorities(Facts& facts, Id place, Id request) const {
+  facts.numbers.emplace_back("priority", part_.priority[place]);
+  facts.numbers.emplace_back("asking_priority", part_.ask_priority[request]);
+}
+
 void Cycles::add_share(Facts& facts, Id queue, const char* whose) const {
   facts.pools.emplace_back(whose, part_.pool_of[queue]);
   const bool asks = std::string_view(whose) == "asking";
@@ -134,9 +139,10 @@ void Asks::add_no_candidate(Facts& facts, Id row, Id request) const {
     facts.numbers.emplace_back("highest", search_->highest(queue));
   }
   if (why == NoCandidate::kWithinGuarantee) {
-    facts.amounts.emplace_back("used", copied(part_.row(usage_, queue_of_row_[queue]), width_));
-    facts.amounts.emplace_back("guaranteed",
-                               copied(part_.row(part_.owed, queue_of_row_[queue]), width_));
+    const Resource rest = search_->remaining_guaranteed(queue);
+    Column<Amount> owed(width_, 0);
+    each_type(rest.types, [&](Size r) { owed[r] = rest.v[r]; });
+    facts.amounts.emplace_back("owed", std::move(owed));
   }
 }
 

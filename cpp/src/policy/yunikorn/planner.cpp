@@ -141,6 +141,9 @@ void Planner::decide(const Trigger& trigger, Recorder* recorder) {
   }
   next_due_ = state_.now();  // waits count cycles: each may decide something else
   if (decisions_.rows().empty() && refusals_.request.empty()) next_due_ = pace_.due();
+  const bool by_surplus = inputs_.settings.shotgun && !inputs_.settings.per_ask;
+  if (trigger.cycle == "quota" || (by_surplus && trigger.cycle == "preemption"))
+    refusals_ = {};  // it looks at no ask
 }
 
 Counts Planner::counts() const {

@@ -23,6 +23,7 @@ Run::Run(const ClusterState& state, const Partition& partition, const Inputs& in
       taken_(partition.slot.size(), 0),
       outcome_(at(state.requests().rows()), Outcome::kCycleFull),
       missing_(at(state.requests().rows()) * width_, 0),
+      places_(at(state.requests().rows()), -1),
       scratch_(width_, 0),
       handed_of_(state.leaving().size(), kNoId),
       first_(at(partition.needs), 0),
@@ -110,7 +111,9 @@ Id Run::free_node(Id request) {
   const Amount* wants = need(request);
   const bool anywhere = this->anywhere(request);
   Size* same = anywhere && !credited_ ? &first_[part_.need_of[request]] : nullptr;
-  why_ = part_.nodes.empty() ? Outcome::kNoNodes : Outcome::kNoFreeRoom;
+  why_ = !part_.nodes.empty()                ? Outcome::kNoFreeRoom
+         : state_.nodes().in_order().empty() ? Outcome::kNoNodes
+                                             : Outcome::kNodeNotSchedulable;
   if (same != nullptr)
     for (Size r = 0; r < width_; ++r)
       if (wants[r] > most_free_[r]) return kNoId;
@@ -218,7 +221,7 @@ void Run::start(Id request, Id node, Stage stage, std::span<const Id> victims, R
   take_room(rest.data(), node);
   add_usage(leaf_of(request), wants, 1);
   --pending_[request];
-  record(request, Outcome::kStarted);
+  record(request, Outcome::kStarted, node);
 }
 
 void Run::preempt(Id place, Id request, Id node, Stage stage, Reason reason) {
@@ -274,14 +277,18 @@ void Run::fail(Id request, Outcome why) {
     const Id same = part_.need_of[request], known = anywhere ? nearest_[same] : kNoId;
     if (known != kNoId && taken_at_[known] <= nearest_at_[same]) {
       rooms_.lacks(wants, known, best);
-      return record(request, why);
+      return record(request, why, known);
     }
+    if (!anywhere)
+      places_[request] = static_cast<Index>(
+          std::ranges::count_if(part_.nodes, [&](Id node) { return may_stand(request, node); }));
     const Id found = nearest(request, anywhere);
     if (found != kNoId) rooms_.lacks(wants, found, best);
     if (anywhere) {
       nearest_[same] = found;
       nearest_at_[same] = steps_;
     }
+    return record(request, why, found);
   }
   record(request, why);
 }
@@ -317,10 +324,10 @@ Id Run::nearest(Id request, bool anywhere) {
   return found < part_.nodes.size() ? part_.nodes[found] : kNoId;
 }
 
-void Run::record(Id request, Outcome why) {
+void Run::record(Id request, Outcome why, Id node) {
   if (recorder_ == nullptr || recorder_->request != request) return;
   const Amount* missing = missing_.row(request, width_);
-  recorder_->events.push_back({kNoId, Stage::kPreemptionCycle, why,
+  recorder_->events.push_back({node, Stage::kPreemptionCycle, why,
                                state_.operation_of_request(request), request, kNoId,
                                Column<Amount>(missing, missing + width_)});
   if (why != Outcome::kLimitsOfOperationOrPool) return;
@@ -341,7 +348,7 @@ Refusals Run::refusals() const {
     if (pending_[q] <= 0) continue;
     out.request.push_back(q);
     out.rule.push_back(outcome_[q]);
-    out.nodes.push_back(part_.nodes.rows());
+    out.nodes.push_back(places_[q] < 0 ? part_.nodes.rows() : places_[q]);
     const Amount* missing = missing_.row(q, width_);
     out.missing.insert(out.missing.end(), missing, missing + width_);
   }

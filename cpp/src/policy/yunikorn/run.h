@@ -67,11 +67,12 @@ class Run {
   void preempt(Id place, Id request, Id node, Stage stage, Reason reason);
   void reserve(Id request, Id node, Stage stage);
   void fail(Id request, Outcome why);
-  void record(Id request, Outcome why);
+  void record(Id request, Outcome why, Id node = kNoId);  // where it lacked least
   void record_slot(Id request, Outcome why, Spared spared = {});
   // Of what was recorded last, if it is of this request and allocation; else nullptr.
   Facts* last_fact(Id request, Id slot);
   void add_maximum(Facts& facts, Id queue) const;
+  void add_priorities(Facts& facts, Id place, Id request) const;
   void room_at(Id node);
   // Whether an ask may stand on every node, as far as tags and predicates say.
   bool anywhere(Id request) const {
@@ -106,6 +107,7 @@ class Run {
   Column<std::uint8_t> taken_;             // places
   Column<Outcome> outcome_;                // of requests that still wait
   Column<Amount> missing_;                 // Q x R of requests, on the best node
+  Column<Index> places_;                   // of requests: where they may stand; -1: anywhere
   Column<Amount> left_;                    // room of `state_.leaving()` that is not taken: n x R
   std::vector<Reservation> reservations_;  // by ask
   Column<Amount> scratch_;

@@ -16,12 +16,16 @@ from evenhand.systems.yunikorn import columns
 from evenhand.systems.yunikorn.given import as_values, given_columns
 from evenhand.systems.yunikorn.record import YUNIKORN
 from evenhand.systems.yunikorn.settings import YuniKornSettings
+from evenhand.systems.yunikorn.victims import victim
+from evenhand.systems.yunikorn.words import Seen, told
 from evenhand.units.text import number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from evenhand.diagnostics import Diagnostic
+    from evenhand.explain.facts import Facts
+    from evenhand.explain.told import Told
     from evenhand.model import Snapshot
     from evenhand.plans.memory import LiveRows
     from evenhand.state import State
@@ -147,6 +151,18 @@ class YuniKorn(Policy):
     ) -> dict[str, Any]:
         """Return a cycle as arguments of a planner."""
         return {"cycle": on.name}
+
+    def told(
+        self, facts: Facts, what: str, row: int, met: Mapping[str, Any], recorded: Mapping[str, Any]
+    ) -> Told:
+        """Say more of an outcome; see `evenhand.explain.told.told_of_outcome`."""
+        return told(
+            what, met["outcome"], Seen(facts, row, met["node"], met["request"], met["missing"], recorded)
+        )
+
+    def told_of_victim(self, facts: Facts, row: int) -> Told:
+        """Say what would have spared a victim and what chose it, by its row among the decisions."""
+        return victim(facts, row)
 
     def standing(self, snapshot: Snapshot, row: int) -> str:
         """Say which queue and priority an application has.

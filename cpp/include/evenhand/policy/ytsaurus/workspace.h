@@ -319,7 +319,6 @@ class Workspace : public WorkspaceData {
   Id start_request(Id request, Id node);
   void preempt(Id slot, Beneficiary beneficiary);
 
- private:
   // Limits of an element; preemptive stages have some slack in pools.
   struct Limits {
     ResourceMask mask;
@@ -330,6 +329,8 @@ class Workspace : public WorkspaceData {
     }
   };
   Limits limits_of(Id element, bool preemptive) const;
+
+ private:
   bool at_or_new(const Column<std::uint8_t>& column, Id slot) const {
     return static_cast<std::size_t>(slot) < column.size() && column[slot];
   }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evenhand.testing.explanations.registry import Said, checks, must
-from evenhand.testing.explanations.world import World, same, without_zeros
+from evenhand.testing.explanations.world import ROOT, World, same, without_zeros
 from evenhand.testing.explanations.ytsaurus.moments import GROUPS, Story, story
 from evenhand.testing.explanations.ytsaurus.requests import eligible, lacking
 
@@ -64,8 +64,13 @@ def aggressive_not_allowed(world: World, said: Said) -> None:
 def operation_starving(world: World, said: Said) -> None:
     """Its operation starves itself, and such operations are spared; or pools bar normal preemption."""
     tale, operation = story(world), said.row["operation"]
-    if not tale.exposed(_stage(said), operation):
+    if not tale.exposed(_stage(said), operation) and "pool" in said.compared:
+        pools = [p for kind, p in tale.chain(world.operation_of(said.row)) if kind == "pool"]
+        pool = ROOT if said.compared["pool"] == ROOT else str(said.compared["pool"]).removesuffix(" (pool)")
+        row = world.row("pools", pool).get("settings", {})
+        must(pool in pools and row.get("allow_normal_preemption") is False, "that pool lets it", pool)
         return
+    must("pool" not in said.compared, "no pool bars it", said.compared)
     must(tale.starves(operation), "it does not starve", operation)
     must(not world.settings.allow_preemption_from_starving_operations, "the starving are not spared")
 

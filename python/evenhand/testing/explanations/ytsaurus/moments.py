@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.testing.explanations.world import ROOT, Amounts, World, same
 from evenhand.testing.explanations.ytsaurus.rooms import Rooms
+from evenhand.testing.pace import Pace
 
 if TYPE_CHECKING:
     from evenhand.plans.statuses import Status
@@ -130,6 +131,7 @@ class Story:
         self.world = world
         self._moments: dict[int, Moment] = {0: Moment(world)}
         self._groups: dict[tuple[int, str], dict[str, str]] = {}
+        self._paces: dict[int, Pace] = {}
 
     def at(self, count: int) -> Moment:
         """Return how things stand after so many decisions."""
@@ -140,6 +142,16 @@ class Story:
                 moment.carry_out(decision)
             self._moments[count] = moment
         return self._moments[count]
+
+    def pace(self, count: int) -> Pace:
+        """Return the pace of preemption after so many decisions: their victims count."""
+        if count not in self._paces:
+            found = self._paces[count] = Pace(self.world.settings.pace, self.world.data, self.world.state)
+            for decision in self.world.decisions[:count]:
+                if decision["action"] == "preempt":
+                    operation = self.world.operation_of(decision)
+                    found.took(operation["name"], operation.get("pool"))
+        return self._paces[count]
 
     @cached_property
     def order(self) -> dict[str, int]:

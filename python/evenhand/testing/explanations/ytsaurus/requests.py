@@ -15,6 +15,9 @@ __all__ = ["eligible", "lacking", "stage_of"]
 
 _SYSTEM = "ytsaurus"
 
+#: Amounts that differ by less are the same.
+SLACK = 1e-6
+
 
 def stage_of(world: World, said: Said) -> str:
     """Return the stage that is meant; of a refusal the widest that the operation was entitled to."""
@@ -73,7 +76,7 @@ def eligible(tale: Story, stage: str, node: str, count: int, *, paced: bool = Tr
 
 def _eligible(tale: Story, stage: str, node: str, count: int, begin: int, *, paced: bool = True) -> list[Row]:
     rows = [a for a in tale.at(count).running_on(node) if tale.may_take(stage, a, count, begin)]
-    return [a for a in rows if not (paced and is_spared(tale.world, a))]
+    return [a for a in rows if not (paced and is_spared(tale, a, count))]
 
 
 def _cuts(tale: Story, said: Said, node: str, count: int) -> set[int]:
@@ -83,10 +86,10 @@ def _cuts(tale: Story, said: Said, node: str, count: int) -> set[int]:
     return {tale.before([*tale.order][-1]), count}
 
 
-def is_spared(world: World, allocation: Row) -> str | None:
-    """Return why the pace, as the plan found it, spares an allocation."""
-    operation, end = world.operation_of(allocation), allocation.get("planned_end")
-    return world.pace.spares(
+def is_spared(tale: Story, allocation: Row, count: int) -> str | None:
+    """Return why the pace spares an allocation after so many decisions."""
+    operation, end = tale.world.operation_of(allocation), allocation.get("planned_end")
+    return tale.pace(count).spares(
         operation["name"],
         operation.get("pool"),
         round(float(allocation.get("start_time", 0.0)) * 1e6),
@@ -181,6 +184,27 @@ def limits_of_operation_or_pool(world: World, said: Said) -> None:
         found.append(worst)
     must(told, "nothing is said to be missing")
     must(any(without_zeros(worst) == told for worst in found), "over its limits", told, found[-3:])
+    if said.met.get("stage"):
+        right = (_limit_is(tale, said, count, preemptive=preemptive) for count in sorted(counts))
+        must(any(right), "whose limits", said.compared)
+
+
+def _limit_is(tale: Story, said: Said, count: int, *, preemptive: bool) -> bool:
+    """Return whether the element that is named is the lowest that would be over its limits, as it is said."""
+    told = said.compared
+    for key in tale.chain(tale.world.operation_of(said.row)):
+        over = over_with(tale, key, said.row, count, preemptive=preemptive)
+        if not over:
+            continue
+        used, need = tale.at(count).usage[key], said.row.get("resources") or {}
+        most = {r: used[r] + need.get(r, 0) - lacks for r, lacks in over.items()}
+        element = "<Root>" if tale.is_root(*key) else key[1]
+        return (
+            told.get("element") in (element, f"{key[1]} ({key[0]})")
+            and all(abs(told["limit"].get(r, -1) - limit) < SLACK for r, limit in most.items())
+            and all(abs(told["used"].get(r, -1) - used[r]) < SLACK for r in over)
+        )
+    return False
 
 
 def over_with(tale: Story, key: tuple[str, str], request: Row, count: int, *, preemptive: bool) -> Amounts:
@@ -236,15 +260,21 @@ def no_heartbeat(world: World, said: Said) -> None:
 
 @checks("request", "backoff", system=_SYSTEM)
 def backoff(world: World, said: Said) -> None:
-    """Whether the back-off of the node's last attempt to preempt has not passed."""
+    """Whether the back-off of the node's last attempt to preempt has not passed; of all where it fits."""
     tale, node = story(world), said.met.get("node")
     last = {str(row["name"]): row.get("last_preemptive") for row in world.state.get("nodes", ())}
-    nodes = [n for n in tale.order if node is None or same(n, node)]
-    waits = [
-        last.get(n) is not None and world.now <= last[n] + world.settings.preemptive_scheduling_backoff
-        for n in nodes
-    ]
-    must(waits and all(waits), "the back-off has passed", nodes, last, world.now)
+    span = world.settings.preemptive_scheduling_backoff
+    waits = {n: last.get(n) is not None and world.now <= last[n] + span for n in tale.order}
+    if node is not None:
+        must(waits.get(str(node)), "the back-off has passed", node, last, world.now)
+        told, until = said.compared.get("last_attempt"), said.compared.get("until")
+        must(told == last[str(node)] and until == told + span, "since and until", told, until)
+    else:
+        must(any(waits.values()), "the back-off has passed", last, world.now)
+        for where, count in places(world, said):
+            left = _eligible(tale, stage_of(world, said), where, count, tale.before([*tale.order][-1]))
+            fits = not without_zeros(lacking(tale, said.row, where, count, left))
+            must(waits[where] or not fits, "it fits where the back-off has passed", where)
     must(entitled(tale, said.row["operation"], None), "its operation may not preempt", said.row["operation"])
 
 
@@ -294,6 +324,9 @@ def unschedulable(world: World, said: Said) -> None:
     demand, usage = operation.get("demand"), operation.get("usage")
     wants = rest if demand is None else any(demand.get(r, 0) > (usage or {}).get(r, 0) for r in demand)
     must(given or not wants or not rest, "it can be scheduled", said.row["operation"])
+    told = said.compared.get("unschedulable_reason")
+    found = operation.get("settings", {}).get("unschedulable_reason")
+    must(not said.met.get("stage") or told == found, "the given reason", told, found)
 
 
 @checks("request", "count_exhausted")
@@ -316,6 +349,8 @@ def stage_taken(world: World, said: Said) -> None:
     node, stage = said.met.get("node"), said.met.get("stage")
     made = [d for d in world.decided("start") if d["stage"] in STAGES]
     must(any(node is None or same(d["node"], node) for d in made), "nothing started there", node, stage)
+    told = said.compared.get("started")
+    must(stage is None or any(same(d["request"], told) for d in made), "what started", told)
 
 
 @checks("request", "ssd_only", system=_SYSTEM)

@@ -4,50 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evenhand.testing.explanations.job_rooms import free_rooms, lacks_of, places_allowed
+from evenhand.testing.explanations.job_rooms import lacks_of, places_allowed
 from evenhand.testing.explanations.jobs import asker
 from evenhand.testing.explanations.registry import Said, checks, must
-from evenhand.testing.explanations.world import ROOT, World, same, without_zeros
+from evenhand.testing.explanations.world import World, same, without_zeros
+from evenhand.testing.explanations.yunikorn.queues import held, leaving, over_max, priority_of, queue_of, root
+from evenhand.testing.explanations.yunikorn.rooms import free_rooms
 
 if TYPE_CHECKING:
-    from evenhand.testing.explanations.world import Row
+    from collections.abc import Callable
 
-__all__ = ["queue_of"]
+__all__ = ["at_some_time"]
 
 _SYSTEM = "yunikorn"
 
 
-def queue_of(operation: Row) -> str:
-    """Return the queue of an application."""
-    return str(operation.get("pool") or ROOT)
-
-
 def _queues(world: World, said: Said) -> tuple[str, str]:
     return queue_of(world.operation_of(said.row)), queue_of(asker(world, said))
-
-
-def priority_of(world: World, row: Row) -> float:
-    """Return the priority of an ask or an allocation: its own, else that of its application."""
-    own = row.get("priority")
-    return float(world.operation_of(row).get("priority", 0) or 0) if own is None else float(own)
-
-
-def held(world: World, queue: str, count: int) -> dict[str, float]:
-    """Return what a queue has after so many decisions, without what leaves."""
-    used = world.amounts({})
-    inside = {str(o["name"]) for o in world.below(queue)}
-    gone = {str(d["allocation"]) for d in world.decisions[:count] if d["action"] == "preempt"}
-    rows = [a for a in world.tables["allocations"].values() if str(a["operation"]) in inside]
-    for row in rows:
-        if str(row["name"]) not in gone and World.state_of(row) != "preempting":
-            has = row.get("held" if World.state_of(row) == "preempted" else "resources") or {}
-            for r, amount in has.items():
-                used[r] += amount
-    for d in world.decisions[:count]:
-        if d["action"] == "start" and str(d["operation"]) in inside:
-            for r, amount in (world.row("requests", d["request"]).get("resources") or {}).items():
-                used[r] += amount
-    return used
 
 
 @checks("allocation", "same_queue", system=_SYSTEM)
@@ -64,128 +37,216 @@ def other_queue(world: World, said: Said) -> None:
     must(own != asks, "queues", own, asks)
 
 
+def at_some_time(world: World, holds: Callable[[int], bool], what: str, *told: object) -> None:
+    """Raise `AssertionError` unless something held after some of the decisions."""
+    must(any(holds(count) for count in range(len(world.decisions) + 1)), what, *told)
+
+
+def close(told: Any, found: Any) -> bool:
+    """Return whether amounts that are told are those that were found."""
+    return isinstance(told, dict) and all(abs(found.get(r, 0.0) - a) < 1e-6 for r, a in told.items())
+
+
 @checks("allocation", "not_lower_priority", system=_SYSTEM)
 def not_lower_priority(world: World, said: Said) -> None:
     """Its priority is not lower than that of the ask."""
     own = priority_of(world, said.row)
     asks = priority_of(world, world.row("requests", said.met["request"]))
     must(own >= asks, "its priority is lower", own, asks)
-    told = [v for v in said.compared.values() if isinstance(v, int | float)]
-    must(not said.compared or sorted(told) == sorted([own, asks]), "what was compared", told, own, asks)
+    must(said.compared == {"priority": own, "asking_priority": asks, **_scope(said)}, "compared", own, asks)
+
+
+def _scope(said: Said) -> dict[str, Any]:
+    return {name: said.compared[name] for name in ("within_queue",) if name in said.compared}
 
 
 @checks("allocation", "queue_keeps_it", system=_SYSTEM)
 def queue_keeps_it(world: World, said: Said) -> None:
     """Its queue, or one above, has a guarantee or an ideal share that it would fall below without it."""
     must(str(said.met.get("request")) in world.tables["requests"], "it is not said for which request")
-    has = without_zeros(said.row.get("resources") or {})
-    must(has, "it has nothing that a queue could keep")
-
-
-@checks("allocation", "not_a_candidate", system=_SYSTEM)
-def not_a_candidate(world: World, said: Said) -> None:
-    """One of the things that are named holds: guarantee, fence, opting out, or priority."""
-    own = world.operation_of(said.row)
-    name = said.met.get("request")
-    must(name is not None, "it is not said for which request")
-    request = world.row("requests", name)
-    asks = world.operation_of(request)
-    mine, theirs = world.pools_of(own), world.pools_of(asks)
-    rows = [world.row("pools", pool) for pool in {*mine, *theirs}]
-    words = [row.get("settings", {}).get("properties", {}) for row in rows]
-    fenced = any(one.get("preemption.policy") in ("fence", "disabled") for one in words)
-    fenced = fenced or any(
-        one.get("priority.policy") == "fence" or one.get("priority.offset", "0") != "0" for one in words
-    )
-    higher = priority_of(world, said.row) > priority_of(world, request)
-    flags = not said.row.get("preemptible", True) or said.row.get("originator") or own.get("kind") == "system"
-    within = any(_within_guarantee(world, pool) for pool in mine)
-    apart = not same(said.row.get("node"), request.get("required_node")) and request.get("required_node")
-    wanted = {r for r, a in (request.get("resources") or {}).items() if a}
-    useless = not wanted & without_zeros(said.row.get("resources") or {}).keys()
-    must(
-        fenced or higher or flags or within or apart or useless, "nothing of it holds", said.row["name"], name
-    )
-
-
-def _within_guarantee(world: World, pool: str) -> bool:
-    """Return whether a queue was within its guarantee at some time of the plan."""
-    guarantee = world.row("pools", pool).get("strong_guarantee") or {}
-    counts = range(len(world.decisions) + 1)
-    return bool(guarantee) and any(
-        all(used[r] <= amount + 1e-9 for r, amount in guarantee.items())
-        for used in (held(world, pool, count) for count in counts)
-    )
+    told, has = said.compared, said.row.get("resources") or {}
+    queue = root(told.get("queue"))
+    must(queue in world.pools_of(world.operation_of(said.row)), "it is not in that queue", queue)
+    at_some_time(world, lambda n: close(told["used"], held(world, queue, n)), "used", told["used"])
+    guarantee = world.row("pools", queue).get("strong_guarantee") or {}
+    must(close(told["guaranteed"], guarantee), "its guarantee", told["guaranteed"], guarantee)
+    ((r, used),) = told["used"].items()
+    keeps = max(told["guaranteed"][r], told.get("ideal", {}).get(r, 0.0))
+    if "dead_zone" in told:
+        zone = world.settings.dead_zone
+        must(
+            told["dead_zone"] == zone and used <= (1 + zone) * told["guaranteed"][r] + 1e-6, "dead zone", used
+        )
+    else:
+        must(has.get(r, 0) and used - has[r] < keeps - 1e-9, "it keeps no less without it", used, has, keeps)
 
 
 @checks("allocation", "not_chosen", system=_SYSTEM)
 def not_chosen(world: World, said: Said) -> None:
-    """Whether it is no victim for the request that asked."""
-    name = said.met.get("request")
+    """Whether it is no victim for the request that asked, which others make room for where it is said."""
+    name, placed = said.met.get("request"), said.compared.get("placed_on")
     must(name is not None, "it is not said for which request")
-    made = world.decided("preempt", allocation=said.row["name"])
-    must(all(not same((d["beneficiary"] or {}).get("request"), name) for d in made), "it is a victim for it")
+    made = [d for d in world.decided("preempt") if same((d["beneficiary"] or {}).get("request"), name)]
+    must(made, "no victims are taken for it", name)
+    must(all(not same(d["allocation"], said.row["name"]) for d in made), "it is a victim for it")
+    must(placed is None or any(same(d["node"], placed) for d in made), "not on that node", placed)
+
+
+@checks("allocation", "no_start_in_stage", system=_SYSTEM)
+def no_start_in_stage(world: World, said: Said) -> None:
+    """No victims were taken for the request in one attempt; in none of its kind where it asks for one."""
+    name, within = said.met.get("request"), said.compared.get("within_queue")
+    must(name is not None, "it is not said for which request")
+    reasons = {
+        None: ("below_guarantee", "for_required_node"),
+        True: ("higher_priority_in_queue",),
+        False: ("below_ideal_share",),
+    }[within]
+    made = [
+        d
+        for d in world.decided("preempt")
+        if same((d["beneficiary"] or {}).get("request"), name) and d["reason"] in reasons
+    ]
+    must(not made or world.row("requests", name).get("count", 1) > 1, "victims are taken for it", name)
 
 
 @checks("request", "limits_of_operation_or_pool", system=_SYSTEM)
 def limits(world: World, said: Said) -> None:
-    """With it, a queue above would have more than its max, by what is said to be missing."""
-    told, need = without_zeros(said.met.get("missing", {})), said.row.get("resources") or {}
-    found: list[Any] = []
-    for count in range(len(world.decisions) + 1):
-        worst: dict[str, float] = {}
-        for pool in world.pools_of(world.operation_of(said.row)):
-            used = held(world, pool, count)
-            for r, limit in (world.row("pools", pool).get("limits") or {}).items():
-                over = used[r] + need.get(r, 0) - limit
-                if need.get(r, 0) and over > 1e-9:
-                    worst[r] = max(worst.get(r, 0.0), over)
-        if worst and (not told or told == worst):
-            return
-        found.append(worst)
-    must(False, "limits", told, found[-3:])
+    """With it, a queue above would have more than its max, by what is said to be used."""
+    told, pools = said.compared, world.pools_of(world.operation_of(said.row))
+    must(not said.met.get("missing"), "nothing is said to be missing but of its max")
+    if not said.met.get("stage"):
+        at_some_time(
+            world, lambda n: any(over_max(world, pool, said.row, n) for pool in pools), "within all maxima"
+        )
+        return
+    queue = root(told.get("queue"))
+    must(queue in pools, "it is not in that queue", queue)
+
+    def right(count: int) -> bool:
+        over = over_max(world, queue, said.row, count)
+        stays = leaving(world, queue, count)
+        return (
+            bool(over)
+            and told["max"] == over
+            and close(told["used"], held(world, queue, count))
+            and close(told.get("leaving", dict.fromkeys(over, 0.0)), stays)
+        )
+
+    at_some_time(world, right, "used and max", told)
 
 
 @checks("request", "no_room_even_with_victims", "no_free_room", system=_SYSTEM)
 def no_room(world: World, said: Said) -> None:
-    """Where it may run it lacks what is said to be missing, without victims or with all that could leave."""
+    """Where it may run it lacks what is said to be missing of free room."""
     told, need = without_zeros(said.met.get("missing", {})), said.row.get("resources") or {}
     must(told, "nothing is said to be missing")
-    job, found = said.row["operation"], []
-    node = said.met.get("node")
-    for place in [str(node)] if node is not None else places_allowed(world, said.row):
-        found += [lacks_of(world, need, free) for free in free_rooms(world, place, job)]
+    node, nodes = said.met.get("node"), places_allowed(world, said.row)
+    if said.met.get("stage"):
+        must(str(node) in nodes, "it may not run there", node)
+    elif "nodes" in said.met:
+        open_ = [n for n in nodes if world.row("nodes", n).get("schedulable", True)]
+        must(said.met["nodes"] == len(open_) or world.plan.given, "nodes", said.met["nodes"], open_)
+    found: list[Any] = []
+    for place in [str(node)] if node is not None else nodes:
+        found += [lacks_of(world, need, free) for free in free_rooms(world, place, said.row)]
     must(told in found, "missing", told, found[-4:])
 
 
 @checks("request", "queue_has_its_share", system=_SYSTEM)
 def queue_has_its_share(world: World, said: Said) -> None:
-    """Whether it did not start in full."""
+    """Its queue has its ideal share of all that it asks for; within a queue, more of some of it."""
     made = world.decided("start", request=said.row["name"])
     must(len(made) < said.row.get("count", 1), "all of it starts")
+    if not said.met.get("stage"):
+        return
+    told, queue = said.compared, root(said.compared.get("queue"))
+    must(queue == queue_of(world.operation_of(said.row)), "its queue", queue)
+    wants = without_zeros(said.row.get("resources") or {}).keys()
+    must(told["used"].keys() == told["ideal"].keys() == wants, "of all that it asks for", told, wants)
+    at_some_time(world, lambda n: close(told["used"], held(world, queue, n)), "used", told["used"])
+    more = [told["used"][r] - told["ideal"][r] for r in wants]
+    inter = told.get("policy") == "inter_queue"
+    must(told.get("policy") in world.settings.policies, "there is no such policy", told)
+    must(min(more) >= 0 if inter else max(more) > 0, "used and ideal", told)
 
 
 @checks("request", "not_below_guarantee", system=_SYSTEM)
 def not_below_guarantee(world: World, said: Said) -> None:
-    """Its queue and all above have no guarantee, or would not be within one with it."""
-    need = said.row.get("resources") or {}
-    for pool in world.pools_of(world.operation_of(said.row)):
-        guarantee = world.row("pools", pool).get("strong_guarantee") or {}
-        used = held(world, pool, 0)
-        within = guarantee and all(used[r] + need.get(r, 0) <= amount for r, amount in guarantee.items())
-        must(not within or len(guarantee) < len(world.resources) or world.decisions, "it is owed that", pool)
+    """Whether guarantees owe its queue what is said, which is less than it asks for."""
+    if not said.met.get("stage"):
+        return
+    from evenhand.testing.explanations.yunikorn.guarantees import owed
+
+    told, need = said.compared, without_zeros(said.row.get("resources") or {})
+    own = world.operation_of(said.row)
+    must(root(told.get("queue")) == queue_of(own), "its queue", told.get("queue"))
+
+    def right(count: int) -> bool:
+        rest = owed(world, own, own, count) or {}
+        mine = {r: rest[r] for r in rest if r in need}
+        if "owed" not in told:
+            return not mine
+        return bool(close(told["owed"], mine) and told["owed"].keys() == mine.keys())
+
+    at_some_time(world, right, "what is owed", told)
+    short = any(told.get("owed", {}).get(r, 0.0) < amount for r, amount in need.items())
+    must(short, "that is enough", told, need)
 
 
 @checks("request", "may_not_preempt_yet", system=_SYSTEM)
-def may_not_preempt_yet(world: World, _said: Said) -> None:
+def may_not_preempt_yet(world: World, said: Said) -> None:
     """Whether it has not waited long enough, has just tried, has preempted before, or never may."""
-    must(world.settings.preemption == "per_ask" or world.settings.mode, "cycles know no such rule")
+    must(world.settings.preemption == "per_ask", "cycles know no such rule")
+    if not said.met.get("stage"):
+        return
+    told, own = said.compared, said.row.get("settings", {})
+    before = {str(row["name"]): row for row in world.state.get("requests", ())}.get(str(said.row["name"]), {})
+    if "allow_preempt_other" in told:
+        must(own.get("allow_preempt_other") is False, "it may preempt", own)
+    elif "asks_once" in told:
+        must(world.settings.asks_once and before.get("triggered"), "it has not preempted", before)
+    elif "required_node" in told:
+        must(same(said.row.get("required_node"), told["required_node"]), "its node", told)
+    elif "delay" in told:
+        since = float(said.row.get("submit_time", 0.0))
+        must(told["since"] == since and told["until"] == since + told["delay"], "since and until", told)
+        must(world.now < told["until"], "it has waited long enough", told, world.now)
+    else:
+        retry = world.settings.retry
+        must(told["retry"] == retry and told["again_from"] == told["last_attempt"] + retry, "retry", told)
+        known = (before.get("last_attempt"), world.now)
+        must(told["last_attempt"] in known and world.now < told["again_from"], "last attempt", told, known)
 
 
-@checks("request", "missed_opportunity", "cycle_full", "barred_by_predicate", system=_SYSTEM)
+@checks("request", "missed_opportunity", system=_SYSTEM)
+def missed_opportunity(world: World, said: Said) -> None:
+    """Whether it is left out of this cycle, by what the state says of earlier ones."""
+    left_out(world, said)
+    before = {str(row["name"]): row for row in world.state.get("requests", ())}.get(str(said.row["name"]), {})
+    if said.met.get("stage"):
+        told = said.compared
+        must(told.get("missed") == before.get("missed"), "missed", told, before)
+        must(told.get("cycles_left") == before.get("wait", 0) - 1, "cycles left", told, before)
+
+
+@checks("request", "barred_by_predicate", system=_SYSTEM)
 def left_out(world: World, said: Said) -> None:
     """Whether it does not start in full in this cycle."""
     made = world.decided("start", request=said.row["name"])
     must(len(made) < said.row.get("count", 1), "all of it starts")
-    if said.code == "cycle_full":
-        must(world.decisions or world.settings.limit < 1, "nothing was decided in this cycle")
+
+
+@checks("request", "cycle_full", system=_SYSTEM)
+def cycle_full(world: World, said: Said) -> None:
+    """Whether as many are placed as may be, or what victims leave for adds up to the limit."""
+    left_out(world, said)
+    s, total = world.settings, world.amounts({})
+    placed = world.decided("start", stage="allocation_cycle")
+    for d in world.decided("start", stage="preemption_cycle"):
+        for r, amount in (world.row("requests", d["request"]).get("resources") or {}).items():
+            total[r] += amount
+    share = isinstance(s.limit, float)
+    most = {r: s.limit * a for r, a in world.total.items() if a} if share else s.limit
+    full = any(total[r] >= limit - 1e-9 for r, limit in most.items())
+    must(full or len(placed) >= s.n_alloc, "more may be placed", total, most, len(placed))

@@ -1,0 +1,217 @@
+"""What YuniKorn's plans say: the reason with its numbers in the first sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import evenhand as eh
+from evenhand.testing.explanations import check_explanations
+from tests.unit.yunikorn.test_cycles import cluster, policy
+
+SAME_QUEUE: dict[str, Any] = {
+    "pools": [{"name": "dev"}],
+    "operations": [{"name": "d", "pool": "dev"}, {"name": "p", "pool": "dev", "priority": 5}],
+}
+ONE: dict[str, Any] = {"name": "ask", "operation": "p", "resources": {"cpu": 1}}
+
+
+def per_ask(**settings: Any) -> Any:
+    return policy(preemption="per_ask", **settings)
+
+
+def planned(snapshot: eh.Snapshot, of: Any, **more: Any) -> eh.Plan:
+    """Plan, and hold all that the plan explains against it."""
+    plan = eh.plan(snapshot, of, **more)
+    check_explanations(plan)
+    return plan
+
+
+def asked(plan: eh.Plan) -> str:
+    return plan.why_not("ask", table="requests").summary
+
+
+def test_a_victim_of_another_queue_is_told_what_its_queue_keeps() -> None:
+    plan = planned(cluster(), policy())
+    why = plan.why("d3")
+    assert why.summary == (
+        "Allocation d3 of operation d leaves node n: 1 cpu more is needed there for request ask of p,"
+        " whose queue is below its ideal share; its queue dev used 4 of 2 cpu that its ideal share and"
+        " its guarantee keep, and within them it would have been spared."
+    )
+    assert why.numbers["queue"] == "dev"
+    assert (why.numbers["used"], why.numbers["keeps"]) == ({"cpu": 4}, {"cpu": 2})
+    assert (why.numbers["place"], why.numbers["candidates"]) == (1, 4)
+    assert why.sentences[1] == (
+        "Of 4 that might leave on node n it was number 1, by cost: opted out last, originators last,"
+        " the lowest priority first, the shortest live time first."
+    )
+    # The second has left when its queue used one less.
+    assert plan.why("d2").numbers["used"] == {"cpu": 3}
+
+
+def test_a_victim_of_its_own_queue_is_told_which_priority_would_have_spared_it() -> None:
+    plan = planned(cluster(**SAME_QUEUE), policy(policies=["intra_queue"]))
+    why = plan.why("d3")
+    assert why.summary.endswith(
+        "for request ask of p, which has a higher priority in the same queue;"
+        " its priority was 0, and with 5 or more it would have been spared."
+    )
+    assert (why.numbers["priority"], why.numbers["asking_priority"]) == (0, 5)
+    kept = planned(
+        cluster(
+            **{
+                **SAME_QUEUE,
+                "operations": [{"name": "d", "pool": "dev", "priority": 5}, {"name": "p", "pool": "dev"}],
+            }
+        ),
+        policy(policies=["intra_queue"]),
+    )
+    assert kept.why("d3").summary == (
+        "Allocation d3 of operation d on node n was not preempted:"
+        " its priority 5 is not lower than 0, that of request ask."
+    )
+
+
+def test_a_victim_on_a_required_node_is_told_which_priority_would_have_spared_it() -> None:
+    plan = planned(cluster(requests=[{**ONE, "required_node": "n"}]), per_ask())
+    assert plan.why("d3").summary == (
+        "Allocation d3 of operation d leaves node n: request ask of p can run on no other node;"
+        " its priority was 0, and above 0 it would have been spared."
+    )
+
+
+def test_an_ask_whose_victims_leave_says_for_which_it_waits() -> None:
+    """Not that no stage considered it."""
+    plan = planned(cluster(), per_ask())
+    why = plan.why_not("ask", table="requests")
+    assert why.code == "waits_for_victims"
+    assert "It waits for node n, and starts there once d3 has left." in why.sentences
+    assert not plan.refusals
+
+
+def test_an_ask_that_may_not_preempt_yet_says_since_when_and_from_when_it_may() -> None:
+    plan = planned(cluster(requests=[{**ONE, "submit_time": 90}]), per_ask())
+    assert asked(plan) == (
+        "Request ask of operation p (1 cpu) did not start: it waits since 90 s (10 s ago), and may preempt"
+        " from 120 s (in 20 s) on: preemption.delay of its queue is 30 s."
+    )
+    never = cluster(requests=[{**ONE, "settings": {"allow_preempt_other": False}}])
+    assert asked(planned(never, per_ask())).endswith("it may never preempt: it has allow_preempt_other off.")
+
+
+def test_an_ask_beyond_its_guarantee_says_what_it_is_owed() -> None:
+    plan = planned(cluster(requests=[{**ONE, "resources": {"cpu": 3}}]), per_ask())
+    assert asked(plan).endswith(
+        "guarantees owe its queue prod 2 cpu more, less than it asks for, even if all left that may leave."
+    )
+    bare = cluster(pools=[{"name": "dev"}, {"name": "prod"}])
+    assert asked(planned(bare, per_ask())).endswith(
+        "its queue prod has no guarantee, and only a queue within its guarantee preempts."
+    )
+
+
+def test_a_tag_that_no_node_has_is_not_called_a_lack_of_room() -> None:
+    plan = planned(cluster(requests=[{**ONE, "node_tags": ["ssd"]}]), per_ask())
+    (refusal,) = plan.refusals
+    assert refusal.rule == "wrong_tags"
+    row = {**ONE, "resources": {"cpu": 9}, "node_tags": ["ssd"], "required_node": "n"}
+    required = cluster(requests=[row])
+    assert planned(required, per_ask()).refusals[0].rule == "wrong_tags"
+
+
+def test_a_maximum_is_named_with_its_queue_and_what_it_uses() -> None:
+    pools = [{"name": "dev"}, {"name": "prod", "limits": {"cpu": 0.5}}]
+    for of in (policy(), per_ask()):
+        plan = planned(cluster(pools=pools), of)
+        if plan.refusals[0].rule == "limits_of_operation_or_pool":
+            said = plan.why_not("ask", table="requests")
+            assert "with it, queue prod would have more than its max: it uses 0 of 0.5 cpu" in said.summary
+            assert said.looked_at[0]["compared"]["max"] == {"cpu": 0.5}
+            break
+    else:
+        pytest.fail("no ask met a maximum")
+
+
+def test_a_full_cycle_names_the_setting() -> None:
+    plan = planned(cluster(), policy(limit={"cpu": 1}))
+    told = plan.why_not("ask", table="requests").sentences
+    assert (
+        "The cycle ended before it came to it: asks that others are preempted for add up to 1 cpu at most"
+        " (limit)." in told
+    )
+    roomy = cluster(nodes=[{"name": "n", "capacity": {"cpu": 6}}])
+    told = (
+        planned(roomy, policy(n_alloc=1), on=eh.Cycle("allocation"))
+        .why_not("ask", table="requests")
+        .sentences
+    )
+    assert any("(n_alloc)" in one for one in told)
+
+
+@pytest.mark.parametrize(
+    ("of", "on"),
+    [(policy(mode="shotgun"), "preemption"), (per_ask(quota_preemption=True), "quota")],
+    ids=["shotgun", "quota"],
+)
+def test_a_cycle_that_looks_at_no_ask_refuses_none(of: Any, on: str) -> None:
+    """Nor is it full."""
+    plan = planned(cluster(), of, on=eh.Cycle(on))
+    assert not plan.refusals
+    assert plan.why_not("ask", table="requests").code == "not_considered"
+
+
+def test_an_ask_that_is_left_out_says_of_how_many_cycles() -> None:
+    first = eh.plan(cluster(), policy(), on=eh.Cycle("allocation"))
+    plan = planned(cluster(), policy(), state=first.state, on=eh.Cycle("allocation"))
+    assert asked(plan).endswith(
+        "it found no room once before, and is left out of this allocation cycle, and of 1 more."
+    )
+
+
+def test_what_is_no_candidate_names_the_one_reason() -> None:
+    """Not four of which three do not hold."""
+    owed = [{"name": "dev", "strong_guarantee": {"cpu": 4}}, {"name": "prod", "strong_guarantee": {"cpu": 2}}]
+    plan = planned(cluster(pools=owed), per_ask())
+    assert plan.why("d0").summary.endswith(
+        "its queue dev is within its guarantees, which owe it no less than it has."
+    )
+    fenced = [
+        {"name": "dev", "strong_guarantee": {"cpu": 2}},
+        {
+            "name": "prod",
+            "strong_guarantee": {"cpu": 2},
+            "settings": {"properties": {"preemption.policy": "fence"}},
+        },
+    ]
+    plan = planned(cluster(pools=fenced), per_ask())
+    assert "takes victims from within queue prod only" in plan.why("d0").summary
+    disabled = [
+        {
+            "name": "dev",
+            "strong_guarantee": {"cpu": 2},
+            "settings": {"properties": {"preemption.policy": "disabled"}},
+        },
+        {"name": "prod", "strong_guarantee": {"cpu": 2}},
+    ]
+    plan = planned(cluster(pools=disabled), per_ask())
+    assert "preemption.policy is disabled in its queue dev" in plan.why("d0").summary
+    assert plan.why("d0").numbers["because"] == "queue_disabled"
+
+
+def test_what_is_not_chosen_says_where_it_stood() -> None:
+    plan = planned(cluster(), policy())
+    assert plan.why("d0").summary.startswith(
+        "Allocation d0 of operation d on node n was not preempted: other victims make room for request ask,"
+        " on node n; it is candidate 4 of 4 on node n, the cheapest first"
+    )
+
+
+def test_nothing_started_is_said_of_the_attempt_alone() -> None:
+    """Another one may have taken victims for the same request."""
+    large = cluster(requests=[{**ONE, "resources": {"cpu": 3}}])
+    plan = planned(large, policy())
+    told = plan.why("d0")
+    assert told.code in ("queue_keeps_it", "no_start_in_stage")
+    assert "request ask" in told.summary
