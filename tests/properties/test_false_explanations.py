@@ -108,6 +108,14 @@ def no_request(_plan: Plan, met: Met) -> dict[str, Any] | None:
     return {"request": None} if met.get("request") is not None else None
 
 
+def behind_itself(plan: Plan, met: Met) -> dict[str, Any] | None:
+    """The job that is before it is itself."""
+    if "behind" not in met.get("compared", {}):
+        return None
+    owners = {str(r["name"]): r["operation"] for r in plan.snapshot.to_dict()["requests"]}
+    return {"compared": {**met["compared"], "behind": owners[str(met["request"])]}}
+
+
 _ROOM = ("no_free_room", "no_room_even_with_victims")
 
 PLANTED: tuple[tuple[str, str, tuple[str, ...], Lie], ...] = (
@@ -136,6 +144,14 @@ PLANTED: tuple[tuple[str, str, tuple[str, ...], Lie], ...] = (
     ("slurm", "allocations", ("no_start_in_stage",), another_code("spared_fits_without")),
     ("slurm", "allocations", ("qos_not_listed",), another_code("preempt_mode_off")),
     ("slurm", "requests", ("no_free_room",), more_is_missing),
+    ("slurm", "requests", ("no_room_even_with_victims",), more_is_missing),
+    ("slurm", "requests", ("no_room_even_with_victims",), another_number),
+    ("slurm", "requests", ("no_room_even_with_victims",), another_code("no_eligible_victims")),
+    ("slurm", "requests", ("behind_first_waiting", "waits_for_next_pass"), behind_itself),
+    ("slurm", "requests", ("other_request_waits",), another_code("wrong_tags")),
+    ("slurm", "allocations", ("tier_not_lower",), another_number),
+    ("slurm", "allocations", ("spared_fits_without",), another_code("given_back")),
+    ("slurm", "allocations", ("tier_not_lower",), another_code("no_start_in_stage")),
     ("gridengine", "allocations", ("not_lower_priority",), another_number),
     ("gridengine", "allocations", ("not_preemptible_flag",), another_code("already_preempting")),
 )

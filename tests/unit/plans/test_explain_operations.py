@@ -110,31 +110,31 @@ COMPARED: dict[str, tuple[Any, dict[str, Any], str, dict[str, Any]]] = {
     "tier_not_lower": (
         slurm(partitions={"low": {"PriorityTier": 10}, "high": {"PriorityTier": 5}}),
         {},
-        "(tier of wide 10, tier of p 5)",
+        "its partition low has tier 10, not below tier 5 of partition high",
         {"tier_of_wide": 10, "tier_of_p": 5},
     ),
     "above_min_exempt_priority": (
         slurm(min_exempt_priority=0.5),
         {},
-        "(priority of wide 1, min_exempt_priority 0.5)",
+        "its priority 1 is above `min_exempt_priority` 0.5",
         {"priority_of_wide": 1, "min_exempt_priority": 0.5},
     ),
     "ran_too_short": (
         slurm(PreemptExemptTime=200),
         {},
-        "(seconds 90 s, PreemptExemptTime 3 min 20 s)",
-        {"seconds": 90, "PreemptExemptTime": 200},
+        "its job has run for 90 s of 3 min 20 s `PreemptExemptTime`: it is no victim until 210 s",
+        {"seconds": 90, "PreemptExemptTime": 200, "until": 210},
     ),
     "preempt_mode_off": (
         slurm(partitions={**TIERS, "low": {"PriorityTier": 1, "PreemptMode": "OFF"}}),
         {},
-        "(partition low)",
+        "`PreemptMode` of its partition low is OFF",
         {"partition": "low"},
     ),
     "qos_not_listed": (
         slurm(**QOS),
         {"operations": [{"name": "wide", "partition": "low", "qos": "gold"}, {"name": "p", "qos": "bronze"}]},
-        "(QOS of wide gold, QOS of p bronze)",
+        "its QOS gold is not in `Preempt` of QOS bronze of request p-r of operation p",
         {"QOS_of_wide": "gold", "QOS_of_p": "bronze"},
     ),
     "above_threshold": (

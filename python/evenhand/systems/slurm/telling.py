@@ -9,13 +9,15 @@ import numpy as np
 
 from evenhand.explain.facts import listed, name_of, number, seconds
 from evenhand.explain.told import NOTHING, Told
+from evenhand.fields import TABLES
 from evenhand.systems.slurm.columns import Jobs
 from evenhand.systems.slurm.words import compared
 
 if TYPE_CHECKING:
     from evenhand.explain.facts import Facts
+    from evenhand.model import Snapshot
 
-__all__ = ["Telling", "of_allocation"]
+__all__ = ["Telling", "leaving_for", "of_allocation"]
 
 _BACKFILL = "in the backfill pass "
 
@@ -145,8 +147,7 @@ def _qos_not_listed(t: Telling) -> Told:
 def _preempt_mode_off(t: Telling) -> Told:
     found = t.compared()
     ((kind, name),) = found.items()
-    whose = "its job has no partition" if name is None else f"that of its {kind} {name_of(name)}"
-    return Told(found, f"its `PreemptMode` is OFF ({whose}, or of the cluster)")
+    return Told(found, f"`PreemptMode` of its {kind} {name_of(name)} is OFF")
 
 
 def _above_min_exempt_priority(t: Telling) -> Told:
@@ -210,8 +211,10 @@ def _spared_fits_without(t: Telling) -> Told:
     at = f" on {_on(placed)}" if placed else ""
     found |= {"placed_on": placed} if placed else {}
     if t.numbers.get("leaving"):
-        text = f"{t.asking} fits{where}{at} once what was asked to leave for it before has left"
-        return Told(found, text)
+        leaving = leaving_for(t.snapshot, t.asks)
+        has = "has" if len(leaving) == 1 else "have"
+        text = f"{t.asking} fits{where}{at} once {listed(leaving)} {has} left, asked to leave for it before"
+        return Told({**found, "leaving": leaving}, text)
     place, count, victims = (int(t.numbers[name]) for name in ("place", "candidates", "victims"))
     found |= {"place": place, "candidates": count, "victim_jobs": victims}
     jobs = f"{victims:,} other job{'s' * (victims != 1)}"
@@ -259,6 +262,35 @@ def _on(nodes: list[str]) -> str:
     if not nodes:
         return "no node"
     return f"{'node' if len(nodes) == 1 else 'nodes'} {listed(nodes)}"
+
+
+def leaving_for(snapshot: Snapshot, operation: int) -> list[str]:
+    """Return the allocations that were asked to leave for an operation before, by its row.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    operation : int
+
+    Returns
+    -------
+    list of str
+    """
+    words = TABLES["allocations"]["state"].words
+    if words.index("preempting") not in snapshot._core.column("allocations", "state").tolist():
+        return []
+    names = [str(name) for name in snapshot.names("requests")]
+    owners = snapshot._core.column("requests", "operation").tolist()
+    mine = {name for name, owner in zip(names, owners, strict=True) if owner == operation}
+    name = str(snapshot.names("operations")[operation])
+    found = []
+    for row in snapshot.to_dict()["allocations"]:
+        of = row.get("beneficiary") or {}
+        if row.get("state") != "preempting":
+            continue
+        if str(of.get("operation")) == name or ("operation" not in of and str(of.get("request")) in mine):
+            found.append(str(row["name"]))
+    return found
 
 
 _ALLOCATION: Final[Mapping[str, Callable[[Telling], Told]]] = {

@@ -9,15 +9,13 @@ import numpy as np
 
 from evenhand.explain.facts import listed, name_of, seconds
 from evenhand.explain.told import NOTHING, Told
-from evenhand.fields import TABLES
-from evenhand.systems.slurm.telling import Telling
+from evenhand.systems.slurm.columns import NO_TIME
+from evenhand.systems.slurm.telling import Telling, leaving_for
 
 if TYPE_CHECKING:
     from evenhand.explain.facts import Facts
 
 __all__ = ["of_request"]
-
-_PREEMPTING = TABLES["allocations"]["state"].words.index("preempting")
 
 
 def _no_eligible_victims(t: Telling) -> Told:
@@ -124,36 +122,28 @@ def _other_request_waits(t: Telling) -> Told:
 
 
 def _waits_for_victims(t: Telling) -> Told:
-    plan, core = t.facts.plan, t.snapshot._core
-    names = t.snapshot.names("allocations")
     me = str(t.snapshot.names("operations")[t.row])
-    left = [d for d in plan.decisions.victims if d.beneficiary and str(d.beneficiary.operation) == me]
-    states = core.column("allocations", "state").tolist()
-    rows = t.snapshot.to_dict()["allocations"] if _PREEMPTING in states else []
-    before = [row for row in rows if row.get("state") == "preempting" and _meant(t, row) == me]
-    leaving = [str(d.allocation) for d in left] + [str(row["name"]) for row in before]
+    victims = t.facts.plan.decisions.victims
+    now = [d for d in victims if d.beneficiary and str(d.beneficiary.operation) == me]
+    before = leaving_for(t.snapshot, t.row)
+    leaving = [str(d.allocation) for d in now] + before
     if not leaving:
         return NOTHING
     has = "has" if len(leaving) == 1 else "have"
     found: dict[str, Any] = {"leaving": leaving}
     text = f"it starts once {listed(leaving)} {has} left"
-    until = [d.until for d in left] + [row.get("deadline") for row in before]
-    if until and all(one is not None for one in until):
+    names = [str(name) for name in t.snapshot.names("allocations")]
+    deadlines = np.asarray(t.snapshot._core.column("allocations", "deadline"))
+    until = [d.until for d in now] + [_seconds(int(deadlines[names.index(name)])) for name in before]
+    if all(one is not None for one in until):
         found["until"] = max(float(one) for one in until if one is not None)
         if found["until"] > t.snapshot.now:
             text += f", by {t.facts.when(found['until'])}"
-    assert len(names) >= len(before)  # noqa: S101 - they are rows of it
     return Told(found, text)
 
 
-def _meant(t: Telling, row: Mapping[str, Any]) -> str:
-    """Return the operation for which an allocation leaves."""
-    of = row.get("beneficiary") or {}
-    if of.get("operation") is not None:
-        return str(of["operation"])
-    request = of.get("request")
-    known = {str(name) for name in t.snapshot.names("requests")}
-    return str(t.snapshot.names("operations")[t.owner(request)]) if str(request) in known else ""
+def _seconds(micros: int) -> float | None:
+    return None if micros == NO_TIME else micros / 1e6
 
 
 def _wrong_place(t: Telling) -> Told:

@@ -180,6 +180,8 @@ def spared_fits_without(world: World, said: Said) -> None:
         leaves = [a for a in world.tables["allocations"].values() if World.state_of(a) == "preempting"]
         meant = [a for a in leaves if same(job_meant(world, a.get("beneficiary")), asks["name"])]
         must(meant, "nothing leaves for it already", asks["name"])
+        names = sorted(str(a["name"]) for a in meant)
+        must(sorted(told.get("leaving", ())) == names, "what leaves for it already", names, dict(told))
         return
     victims = {str(d["operation"]) for d in made}
     gang = "GANG" in world.settings.PreemptMode

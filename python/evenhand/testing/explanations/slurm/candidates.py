@@ -200,10 +200,12 @@ class Emptied:
         plain = lacks_of(world, need, free)
         if not self.taken(node):
             return [plain]
+        if any(takes_whole_nodes(world, o) for o in self.others_on(node)):
+            alone = {r: float(a) for r, a in need.items() if r not in world.wide}
+            return [_most(plain, alone)]
         has = world.amounts(world.row("nodes", node).get("capacity"))
         used = {r: has[r] - free[r] for r in world.resources if r not in world.wide}
-        alone = {r: float(a) for r, a in need.items() if r not in world.wide}
-        return [_most(plain, alone), _most(plain, used)]
+        return [_most(plain, used)]
 
     def fits(self, request: Row, node: object) -> bool:
         """Return whether a request has room on a node."""

@@ -45,12 +45,17 @@ def _weighed(world: World) -> dict[str, float]:
 
 
 def mode_of(world: World, job: Row) -> str:
-    """Return the configured mode of a job: of its QOS or of its partition, else of the cluster."""
+    """Return the mode of a job: of its QOS or of its partition, else of the cluster.
+
+    One whose ``signal`` has the flag R is cancelled where others are suspended.
+    """
     s, part = world.settings, parts_of(world, job)[0]
     own = part.PreemptMode
     if s.PreemptType == "preempt/qos":
         own = s.qos[job["qos"]].PreemptMode if job.get("qos") in s.qos else None
-    return split_mode(s.PreemptMode if own is None else own)[0]
+    mode = split_mode(s.PreemptMode if own is None else own)[0]
+    flags, colon, _ = (job.get("settings", {}).get("signal") or "").partition(":")
+    return "CANCEL" if mode == "SUSPEND" and colon and "R" in flags.upper() else mode
 
 
 def nodes_of(world: World, part: Any) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evenhand.systems.slurm.settings import partitions_named
 from evenhand.testing.explanations.job_rooms import free_rooms, lacks_of, places_allowed
@@ -176,9 +176,18 @@ def larger_than_nodes(world: World, said: Said) -> None:
 def no_eligible_victims(world: World, said: Said) -> None:
     """No running job may be preempted for it in one of its partitions, and none leaves for it."""
     job = world.operation_of(said.row)
-    found = [candidates(world, job, part) for part in parts_of(world, job)]
+    found = [candidates(world, job, part) for part in _parts_meant(world, said, job)]
     must(not all(found), "they may be preempted", [o["name"] for of in found for o in of])
     must(not _leave_for(world, job), "others leave for it")
+
+
+def _parts_meant(world: World, said: Said, job: Row) -> list[Any]:
+    """Return the partition that is said of a job, or all of its."""
+    told = (said.compared or said.met).get("partition")
+    if told is None:
+        return parts_of(world, job)
+    must(told in partitions_named(job.get("partition") or ""), "it does not wait in", told)
+    return [world.settings.partitions[told]]
 
 
 def _leave_for(world: World, job: Row) -> list[Row]:
@@ -191,7 +200,7 @@ def no_room_even_with_victims(world: World, said: Said) -> None:
     job, wanted = world.operation_of(said.row), int(said.row.get("count", 1))
     must(not _leave_for(world, job), "others leave for it")
     found = []
-    for part in parts_of(world, job):
+    for part in _parts_meant(world, said, job):
         others = world.tables["operations"].values()  # those too that leave for others by this plan
         try:
             must(any(may_be_preempted(world, other, job, part) for other in others), "none may go")

@@ -1,0 +1,126 @@
+"""Slurm: what a job that waits reads of why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import evenhand as eh
+from tests.unit.slurm.test_room import cluster
+from tests.unit.why.test_slurm_victims import CANCEL, FULL, HIGH, LOW, TIERS, plan_of
+
+
+def asking(snapshot: eh.Snapshot, *more: dict[str, Any], **first: Any) -> eh.Snapshot:
+    """The snapshot with fields of its first request changed, and further requests of the same job."""
+    data = snapshot.to_dict()
+    data["requests"][0] |= first
+    data["requests"] += more
+    return eh.Snapshot.from_dict(data)
+
+
+def test_amounts_are_those_without_the_victims() -> None:
+    jobs = {"a": LOW, "c": HIGH, "p": HIGH}
+    runs = [("a", "n1", 1, {}), ("c", "n1", 2, {}), ("c", "n2", 4, {})]
+    plan = plan_of(cluster(FULL, jobs, runs, {"p": 4}), CANCEL)
+    why = plan.why_not("p-r")
+    assert why.code == "no_room_even_with_victims"
+    assert why.summary == (
+        "Request p-r of operation p (4 cpu) did not start: even if all gave way that may be preempted for it,"
+        " 2 cpu would be missing on node n1."
+    )
+    [refused] = plan.refusals
+    assert refused.numbers["missing"] == {"cpu": 2}  # 3 with the job that may go
+
+
+def test_too_few_nodes_are_counted() -> None:
+    jobs = {"a": LOW, "c": HIGH, "p": HIGH}
+    snapshot = asking(cluster(FULL, jobs, [("a", "n1", 4, {}), ("c", "n2", 3, {})], {"p": 3}), count=2)
+    why = plan_of(snapshot, CANCEL).why_not("p-r")
+    assert why.summary.endswith(
+        "2 cpu would be missing on node n2; it needs 2 nodes at once, and 1 would have room."
+    )
+    assert {"nodes_needed": 2, "nodes_with_room": 1}.items() <= why.numbers.items()
+
+
+def test_others_that_stay_on_a_node_that_is_not_shared() -> None:
+    jobs = {"a": LOW, "c": HIGH, "p": HIGH | {"settings": {"exclusive": True}}}
+    runs = [("a", "n1", 1, {}), ("c", "n1", 2, {})]
+    why = plan_of(cluster({"n1": 4}, jobs, runs, {"p": 1}), CANCEL).why_not("p-r")
+    assert "other jobs would stay on node n1, and not all of them share it" in why.summary
+
+
+@pytest.mark.parametrize(
+    ("lacks", "rule"),
+    [
+        ({"node_tags": ["fast"]}, "wrong_tags"),
+        ({"required_node": "n2"}, "node_outside_partition"),
+        ({"required_node": "n3"}, "node_not_schedulable"),
+    ],
+)
+def test_of_several_requests_that_one_is_named_which_lacks_a_node(lacks: dict[str, Any], rule: str) -> None:
+    tiers = {**TIERS, "high": {"PriorityTier": 10, "Nodes": ["n1", "n3"]}}
+    data = cluster({"n1": 4, "n2": 4, "n3": 4}, {"p": HIGH}, [], {"p": 1}).to_dict()
+    data["nodes"][2]["schedulable"] = False
+    other = {"name": "p-s", "operation": "p", "resources": {"cpu": 1}, **lacks}
+    plan = plan_of(asking(eh.Snapshot.from_dict(data), other), CANCEL.replace(partitions=tiers))
+    assert {r.request: r.rule for r in plan.refusals} == {"p-r": "other_request_waits", "p-s": rule}
+    why = plan.why_not("p-r")
+    assert why.summary.endswith("request p-s of the same job cannot start, and all of them start together.")
+    assert why.numbers["other_request"] == "p-s"
+
+
+def test_of_several_requests_that_one_is_named_which_lacks_room() -> None:
+    snapshot = cluster(
+        FULL, {"a": LOW, "c": HIGH, "p": HIGH}, [("a", "n1", 4, {}), ("c", "n2", 2, {})], {"p": 2}
+    )
+    plan = plan_of(
+        asking(snapshot, {"name": "p-s", "operation": "p", "resources": {"cpu": 3}, "count": 2}), CANCEL
+    )
+    assert {r.request: r.rule for r in plan.refusals} == {
+        "p-r": "other_request_waits",
+        "p-s": "no_room_even_with_victims",
+    }
+
+
+def test_the_job_before_is_named() -> None:
+    jobs = {"a": LOW, "b": LOW, "p": HIGH | {"priority": 5}, "q": HIGH}
+    runs = [("a", "n1", 4, {}), ("b", "n2", 4, {})]
+    plan = plan_of(cluster(FULL, jobs, runs, {"p": 4, "q": 4}), CANCEL.replace(SchedulerType="sched/builtin"))
+    why = plan.why_not("q-r")
+    assert why.code == "waits_for_next_pass"
+    assert "operation p, for which others leave, has its nodes until they have left" in why.summary
+    assert why.numbers["behind"] == "p"
+    jobs["c"] = HIGH
+    runs = [("c", "n1", 4, {}), ("c", "n2", 4, {})]
+    plan = plan_of(cluster(FULL, jobs, runs, {"p": 4, "q": 4}), CANCEL.replace(SchedulerType="sched/builtin"))
+    assert plan.why_not("q-r").summary.endswith("did not start: operation p, which waits, has its nodes.")
+
+
+def test_nodes_on_which_jobs_are_ending_are_named() -> None:
+    leaving = {"state": "preempting", "beneficiary": {"operation": "o"}}
+    jobs = {"a": LOW, "b": LOW, "o": LOW, "p": HIGH}
+    runs = [("a", "n1", 3, {}), ("b", "n1", 1, leaving)]
+    why = plan_of(cluster({"n1": 4}, jobs, runs, {"p": 3}), CANCEL).why_not("p-r")
+    assert why.code == "waits_for_next_pass"
+    assert "jobs are still ending on node n1: it is considered in a later pass" in why.summary
+    assert why.numbers["ending_on"] == ["n1"]
+
+
+def test_a_back_off_is_told_with_its_instants() -> None:
+    jobs = {"a": LOW, "b": LOW, "p": HIGH}
+    snapshot = cluster(FULL, jobs, [("a", "n1", 4, {}), ("b", "n2", 4, {})], {"p": 4})
+    state = eh.plan(snapshot, CANCEL).state
+    later = snapshot.to_dict() | {"now": 1010}
+    plan = eh.plan(eh.Snapshot.from_dict(later), CANCEL, state)
+    why = plan.why_not("p-r")
+    assert why.code == "preemption_backoff"
+    assert {"since": 1000.0, "until": 1040.0}.items() <= why.numbers.items()
+    assert "at 1,000 s (10 s ago); no more are until 1,040 s (in 30 s), `KillWait` 30 s and" in why.summary
+
+
+def test_the_longest_time_of_a_partition_is_told() -> None:
+    tiers = {**TIERS, "high": {"PriorityTier": 10, "MaxTime": 60}}
+    snapshot = asking(cluster(FULL, {"p": HIGH}, [], {"p": 4}), duration=100)
+    why = plan_of(snapshot, CANCEL.replace(partitions=tiers)).why_not("p-r")
+    assert why.summary.endswith("its job asks for 100 s, and `MaxTime` of its partition high is 60 s.")
