@@ -157,7 +157,9 @@ def _victim(facts: Facts, row: int, decision: Decision, operation: int) -> list[
         sentences.append(f"{text} {facts.amounts(together)} together.")
     kept = f" and keeps {facts.amounts(decision.kept)}" if decision.kept else ""
     leaves = f"It gives back {facts.amounts(decision.freed)}{kept}"
-    if decision.until is not None and decision.grace is not None:
+    if decision.until is not None and decision.grace == 0:
+        leaves += ", at once"
+    elif decision.until is not None and decision.grace is not None:
         leaves += f", within {seconds(decision.grace)}, until {facts.instant(decision.until)}"
     again = "; its work starts again" if decision.mode == "requeue" else ""
     return [*found, *(Claim("leaves", one) for one in [*sentences, f"{leaves}{again}."])]

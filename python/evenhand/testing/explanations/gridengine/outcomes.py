@@ -230,8 +230,8 @@ def within_preemption_distance(world: World, said: Said) -> None:
     if said.code == "available_now":
         return
     told = said.compared
-    must(told.get("preemption_distance") == world.settings.preemption_distance, "the distance", told)
     if first_met(said):
+        must(told.get("preemption_distance") == world.settings.preemption_distance, "the distance", told)
         missing_of_request(world, said)
         starts_is(world, told, world.operation_of(said.row))
         must(told["starts_at"] - world.now <= world.settings.preemption_distance, "it is farther away", told)
@@ -263,3 +263,20 @@ def command_refused(world: World, said: Said) -> None:
         must(world.settings.max_reservation == 0, "reservation is enabled")
     if said.code == "consumer_without_reservation":
         must(not said.row.get("reserve", False), "it asks for a reservation")
+
+
+@checks("allocation", "not_running", "already_preempting", "not_preemptible_flag", system=_SYSTEM)
+def part_of_a_job(world: World, said: Said) -> None:
+    """Whether it, or the part of its job that is named, does not run, leaves or has opted out."""
+    other = said.compared.get("other_allocation")
+    must(other is None or str(other) in world.tables["allocations"], "that is no allocation", other)
+    row = said.row if other is None else world.row("allocations", other)
+    must(same(row["operation"], said.row["operation"]), "that is no part of its job", other)
+    state = World.state_of(row)
+    if said.code == "not_preemptible_flag":
+        must(not row.get("preemptible", True) and state == "running", "it has not opted out", row)
+    elif said.code == "already_preempting":
+        claimed = world.decided("preempt", operation=said.row["operation"])
+        must(state == "preempting" or claimed, "it does not leave", state)
+    else:
+        must(state != "running" or world.decided("preempt", operation=row["operation"]), "it runs", state)
