@@ -439,3 +439,26 @@ def test_a_suspended_queue_is_named_with_the_list_that_suspends_it() -> None:
         "where there is room for it, its queue low.q is suspended: `subordinate_list` of queue top.q"
         " suspends it from 1 slots in use there on."
     )
+
+
+def test_room_that_would_be_there_is_of_no_use_in_a_suspended_queue() -> None:
+    """It said that nothing is missing, even with all gone."""
+    top = job("top", 0.9, runs=[runs("h", 1, settings={"queue": "top.q"})])
+    low, high = job("low", 0.1, runs=[runs("h", 1)]), job("high", 0.5, asks=[asks(1)])
+    data = {
+        "now": 1000,
+        "resources": {"slots": {"kind": "slots"}},
+        "nodes": [{"name": "h", "capacity": {"slots": 2}}],
+        "pools": [{"name": "low.q"}],
+        "operations": [*top["operations"], *low["operations"], {**high["operations"][0], "pool": "low.q"}],
+        "allocations": [*top["allocations"], *low["allocations"]],
+        "requests": high["requests"],
+    }
+    policy = eh.policies.GridEngine(**ON, queues={"top.q": {"subordinate_list": "low.q=1"}})
+    plan = eh.plan(eh.Snapshot.from_dict(data), policy)
+    check_explanations(plan)
+    assert plan.why("highr0").code == "no_room_even_with_victims"
+    assert plan.why("highr0").summary.endswith(
+        "where there would be room with all gone that it may preempt, its queue low.q is suspended:"
+        " `subordinate_list` of queue top.q suspends it from 1 slots in use there on."
+    )

@@ -132,10 +132,12 @@ def of_request(facts: Facts, row: int, met: Mapping[str, Any], recorded: Recorde
     if code in _BARRED:
         return _barred(facts, code, recorded)
     if code == "subordinate_queue_suspended":
-        return _suspended(facts, operation)
+        return _suspended(facts, operation, "where there is room for it")
     if code not in _WAITS:
         return NOTHING
     with_victims = code == "no_room_even_with_victims"
+    if with_victims and not missing:
+        return _suspended(facts, operation, "where there would be room with all gone that it may preempt")
     room, told = _room(facts, row, missing, recorded, with_victims=with_victims)
     text, numbers, more = _rule(facts, code, operation, room, recorded)
     sentences = [*([room] if text != room and missing else []), *more]
@@ -152,11 +154,11 @@ def _barred(facts: Facts, code: str, recorded: Recorded) -> Told:
     return Told({"other_request": name}, text)
 
 
-def _suspended(facts: Facts, operation: int) -> Told:
+def _suspended(facts: Facts, operation: int, where: str) -> Told:
     """Say which list suspends the queue of a job that waits, and from how many slots on."""
     pool = int(facts.snapshot._core.column("operations", "pool")[operation])
     queue = str(facts.name("pools", pool))
-    text = f"where there is room for it, its queue {name_of(queue)} is suspended"
+    text = f"{where}, its queue {name_of(queue)} is suspended"
     found = []
     for name, above in facts.plan.policy.settings.queues.items():
         own = SubordinateList.parse(above.subordinate_list or "")

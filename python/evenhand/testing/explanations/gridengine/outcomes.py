@@ -12,6 +12,7 @@ from evenhand.testing.explanations.gridengine.providers import (
     priority_of,
 )
 from evenhand.testing.explanations.gridengine.rooms import missing_of_request, missing_of_stopped
+from evenhand.testing.explanations.gridengine.subordinates import queue_closed
 from evenhand.testing.explanations.gridengine.victims import order_is, starts_is
 from evenhand.testing.explanations.job_rooms import free_rooms, job_meant, lacks_of, places_allowed
 from evenhand.testing.explanations.jobs import (
@@ -174,7 +175,11 @@ def no_free_room(world: World, said: Said) -> None:
     if first_met(said):
         if said.code == "waits_for_victims":
             victims_are(world, said, world.operation_of(said.row))
-        missing_of_request(world, said, with_victims=said.code == "no_room_even_with_victims")
+        if said.code == "no_room_even_with_victims" and "queue" in said.compared:
+            must(not said.met.get("missing"), "something is missing beside")
+            queue_closed(world, said)
+        else:
+            missing_of_request(world, said, with_victims=said.code == "no_room_even_with_victims")
         _why_no_more(world, said)
 
 

@@ -14,7 +14,7 @@ from evenhand.testing.explanations.world import Row, World, same
 if TYPE_CHECKING:
     from evenhand.testing.explanations.world import Amounts
 
-__all__ = ["SlotwiseTree", "queue_of", "slots_of"]
+__all__ = ["SlotwiseTree", "queue_closed", "queue_of", "slots_of"]
 
 _SYSTEM = "gridengine"
 
@@ -178,7 +178,7 @@ def queue_resumed(world: World, said: Said) -> None:
 
 @checks("allocation", "subordinate_queue_suspended", system=_SYSTEM)
 @checks("request", "subordinate_queue_suspended", system=_SYSTEM)
-def may_not_start(world: World, said: Said) -> None:
+def queue_closed(world: World, said: Said) -> None:
     """Whether its queue is suspended where it is, or, of a request, on some host."""
     if said.explanation.table == "allocations":
         other = said.compared.get("other_allocation")
