@@ -191,7 +191,8 @@ def explain_resumed(facts: Facts, row: int) -> Explanation:
 
 def _counted(decision: Decision) -> dict[str, str]:
     """Return what was counted in a queue, as it stands in a sentence."""
-    return {
+    count = decision.numbers.get("count", "")
+    return {"jobs": f"{count} job{'s' * (count != 1)}"} | {
         name: name_of(decision.numbers.get(name, ""))
         for name in ("queue", "count", "most", "level", "seq_no")
     }

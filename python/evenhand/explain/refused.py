@@ -189,7 +189,8 @@ def _nearest(times: int) -> str:
 
 def _recorded(trace: Mapping[str, Any], row: int) -> Mapping[str, Any]:
     facts: Any = trace.get("facts")
-    return {} if facts is None else dict(facts[row])
+    stood = trace.get("stood")  # of a request: what became of how many running jobs, by outcome
+    return {} if facts is None else {**facts[row], **({} if stood is None else {"stood": stood})}
 
 
 def _event(facts: Facts, trace: Mapping[str, NDArray[Any]], row: int) -> dict[str, Any]:

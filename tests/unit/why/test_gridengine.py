@@ -462,3 +462,28 @@ def test_room_that_would_be_there_is_of_no_use_in_a_suspended_queue() -> None:
         "where there would be room with all gone that it may preempt, its queue low.q is suspended:"
         " `subordinate_list` of queue top.q suspends it from 1 slots in use there on."
     )
+
+
+def test_who_may_not_be_preempted_is_counted_by_rule_and_setting() -> None:
+    plan = planned(
+        {"h": 4},
+        job("same", 0.5, runs=[runs("h", 1)]),
+        job("own", 0.1, runs=[runs("h", 1, preemptible=False)]),
+        job("new", 0.1, runs=[runs("h", 1, start_time=990)]),
+        job("soon", 0.1, runs=[runs("h", 1, planned_end=1030)]),
+        job("high", 0.5, asks=[asks(1)]),
+        pace={"spare_if_ran_less_than": 60, "spare_if_ends_within": 120},
+        preemption_distance=0,
+    )
+    told = plan.why("highr0")
+    assert told.code == "no_lower_priority"
+    assert told.numbers["spared"] == {
+        "not_lower_priority": 1,
+        "not_preemptible_flag": 1,
+        "spared_run_time": 1,
+        "spared_ends_soon": 1,
+    }
+    assert (
+        "Of the jobs that run, 1 has no lower priority, 1 is marked as not preemptible, 1 has run for less"
+        " than `spare_if_ran_less_than` (60 s) and 1 ends within `spare_if_ends_within` (2 min)."
+    ) in told.sentences

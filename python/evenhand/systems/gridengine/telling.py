@@ -12,6 +12,7 @@ from evenhand.explain.facts import listed, name_of, number, seconds
 from evenhand.explain.told import NOTHING, Told
 from evenhand.fields import TABLES
 from evenhand.systems.gridengine.order import order_of, serves
+from evenhand.systems.gridengine.spared import left_out
 from evenhand.systems.gridengine.subordinates import SubordinateList
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ def _rule(
     if code == "no_lower_priority":
         numbers["priority"] = least = priority_of(facts, operation)
         said = f"no job of lower priority than {number(least)} runs that may be preempted for it"
-        return said, numbers, _reserved(facts, operation)
+        return said, numbers, [*left_out(facts, recorded, numbers), *_reserved(facts, operation)]
     if code == "max_preemptees":
         text, more = _too_many(facts, "it", numbers, counted)
         taken = _for(facts, operation, numbers)
@@ -205,7 +206,7 @@ def _rule(
         return f"it starts once {listed(waits_for)} {verb} left for it", numbers, []
     if code == "no_free_room":
         return room, numbers, _no_reservation(facts, operation, starts, numbers)
-    return room, numbers, _reserved(facts, operation)
+    return room, numbers, [*left_out(facts, recorded, numbers), *_reserved(facts, operation)]
 
 
 def _for(facts: Facts, operation: int, numbers: dict[str, Any]) -> list[str]:

@@ -8,6 +8,8 @@ from evenhand.testing.explanations.gridengine.providers import (
     action_of,
     allowed,
     candidates,
+    earlier_victims,
+    exactly_known,
     preempted_before,
     priority_of,
 )
@@ -183,9 +185,44 @@ def no_free_room(world: World, said: Said) -> None:
         _why_no_more(world, said)
 
 
+def _spared_are(world: World, said: Said, asks: Row) -> None:
+    """Hold how many jobs may not be preempted, by rule, against the rows; of the pace that it is on."""
+    told = said.compared.get("spared")
+    if told is None:
+        return
+    must(told and all(many > 0 for many in told.values()), "none is spared", told)
+    paced = set(told) - {
+        "not_lower_priority",
+        "not_preemptible_flag",
+        "action_not_allowed",
+        "already_preempting",
+    }
+    must(not paced or not exactly_known(world), "there is no pace", paced)
+    if world.state:
+        return
+    taken = earlier_victims(world, None)
+    jobs = {name: world.allocations_of(name) for name in world.tables["operations"]}
+    runs = {name for name, rows in jobs.items() if rows and {World.state_of(a) for a in rows} == {"running"}}
+    marked = {name for name in runs if not all(a.get("preemptible", True) for a in jobs[name])}
+    high = {n for n in runs - marked if priority_of(world.row("operations", n)) >= priority_of(asks)}
+    must(told.get("not_preemptible_flag", 0) == len(marked), "jobs that are marked", told, marked)
+    must(
+        len(high - taken) <= told.get("not_lower_priority", 0) <= len(high),
+        "jobs of high priority",
+        told,
+        high,
+    )
+    low = {n for n in runs - marked - high if not allowed(world, n)}
+    must(told.get("action_not_allowed", 0) <= len(low), "jobs with another action", told, low)
+    leaving = {n for n, rows in jobs.items() if any(World.state_of(a) == "preempting" for a in rows)}
+    most = len(leaving | taken)
+    must(len(leaving) <= told.get("already_preempting", 0) <= most, "jobs that leave", told, leaving, taken)
+
+
 def _why_no_more(world: World, said: Said) -> None:
     """Hold what is said of reservations and settings against them."""
     told, job = said.compared, world.operation_of(said.row)
+    _spared_are(world, said, job)
     held = world.decided("reserve", operation=job["name"])
     if said.code == "waits_for_reservation":
         must(held, "nothing is reserved for it")
