@@ -13,7 +13,7 @@ from evenhand.fields import TABLES
 if TYPE_CHECKING:
     from evenhand.explain.facts import Facts
 
-__all__ = ["OF_CLUSTER", "needed_in_all", "order_of", "serves"]
+__all__ = ["OF_CLUSTER", "leaving_for", "needed_in_all", "order_of", "serves"]
 
 #: Scope of resources that are counted once.
 OF_CLUSTER = TABLES["resources"]["scope"].words.index("cluster")
@@ -27,6 +27,24 @@ _RANK = "the lowest priority comes first, of equal ones the last that started"
 def serves(decision: Any, asks: str) -> bool:
     """Return whether a decision is for a job."""
     return decision.beneficiary is not None and str(decision.beneficiary.operation) == asks
+
+
+def leaving_for(facts: Facts, operation: int, numbers: dict[str, Any]) -> list[str]:
+    """Return how the jobs are called that leave for a job, or leave already."""
+    asks, core = str(facts.name("operations", operation)), facts.snapshot._core
+    mine = facts.snapshot.names("requests")
+    requests = {str(mine[row]) for row in np.flatnonzero(core.column("requests", "operation") == operation)}
+    found = [str(d.operation) for d in facts.plan.decisions.victims if serves(d, asks)]
+    of = core.column("allocations", "operation")
+    for column, wanted in (("operation", {asks}), ("request", requests)):
+        names, codes = core.text("allocations", f"beneficiary.{column}")
+        known = [place for place, name in enumerate(names) if str(name) in wanted]
+        found += [
+            str(facts.name("operations", int(of[row]))) for row in np.flatnonzero(np.isin(codes, known))
+        ]
+    if found:
+        numbers["victims"] = [*dict.fromkeys(found)]
+    return [f"operation {name_of(name)}" for name in dict.fromkeys(found)]
 
 
 def needed_in_all(facts: Facts, operation: int) -> Any:

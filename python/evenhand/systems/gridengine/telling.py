@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.explain.facts import listed, name_of, number, seconds
 from evenhand.explain.told import NOTHING, Told
 from evenhand.fields import TABLES
-from evenhand.systems.gridengine.order import order_of, serves
+from evenhand.systems.gridengine.order import leaving_for, order_of
 from evenhand.systems.gridengine.spared import left_out
 from evenhand.systems.gridengine.subordinates import SubordinateList
 
@@ -187,7 +187,7 @@ def _rule(
         return said, numbers, [*left_out(facts, recorded, numbers), *_reserved(facts, operation)]
     if code == "max_preemptees":
         text, more = _too_many(facts, "it", numbers, counted)
-        taken = _for(facts, operation, numbers)
+        taken = leaving_for(facts, operation, numbers)
         if taken:
             more = [f"For it {listed(taken)} {'leaves' if len(taken) == 1 else 'leave'} now", *more]
         return text, numbers, [*more, *_reserved(facts, operation)]
@@ -201,30 +201,12 @@ def _rule(
         said = f"its reservation begins at {facts.when(starts)}"
         return said, numbers, _no_preemption(facts, starts, numbers)
     if code == "waits_for_victims":
-        waits_for = _for(facts, operation, numbers)
+        waits_for = leaving_for(facts, operation, numbers)
         verb = "has" if len(waits_for) == 1 else "have"
         return f"it starts once {listed(waits_for)} {verb} left for it", numbers, []
     if code == "no_free_room":
         return room, numbers, _no_reservation(facts, operation, starts, numbers)
     return room, numbers, [*left_out(facts, recorded, numbers), *_reserved(facts, operation)]
-
-
-def _for(facts: Facts, operation: int, numbers: dict[str, Any]) -> list[str]:
-    """Return how the jobs are called that leave for a job, or leave already."""
-    asks, core = str(facts.name("operations", operation)), facts.snapshot._core
-    mine = facts.snapshot.names("requests")
-    requests = {str(mine[row]) for row in np.flatnonzero(core.column("requests", "operation") == operation)}
-    found = [str(d.operation) for d in facts.plan.decisions.victims if serves(d, asks)]
-    of = core.column("allocations", "operation")
-    for column, wanted in (("operation", {asks}), ("request", requests)):
-        names, codes = core.text("allocations", f"beneficiary.{column}")
-        known = [place for place, name in enumerate(names) if str(name) in wanted]
-        found += [
-            str(facts.name("operations", int(of[row]))) for row in np.flatnonzero(np.isin(codes, known))
-        ]
-    if found:
-        numbers["victims"] = [*dict.fromkeys(found)]
-    return [f"operation {name_of(name)}" for name in dict.fromkeys(found)]
 
 
 def _too_many(
@@ -276,7 +258,7 @@ def _no_reservation(facts: Facts, operation: int, starts: float | None, numbers:
     if not (core.column("requests", "reserve")[of == operation] != 0).any():
         return ["It asks for no reservation, so no room is planned and no job is preempted for it"]
     if s.max_reservation == 0:
-        return ["`max_reservation` is 0: no job gets a reservation, and no job is preempted"]
+        return ["`max_reservation` is 0: no job gets a reservation, and none is preempted"]
     if starts is None:
         numbers["max_reservation"] = s.max_reservation
         most = f"`max_reservation` {s.max_reservation:,}"
@@ -329,7 +311,7 @@ def of_allocation(facts: Facts, row: int, met: Mapping[str, Any], recorded: Reco
         return Told({"action": action}, text)
     if code in ("max_preemptees", "no_start_in_stage") and counted.get("wanted"):
         text, more = _too_many(facts, request, numbers, counted)
-        taken = _for(facts, asks, numbers)
+        taken = leaving_for(facts, asks, numbers)
         if taken:
             return Told(
                 numbers, f"{text}, so only {listed(taken)} {'leaves' if len(taken) == 1 else 'leave'}"
@@ -389,7 +371,7 @@ def _spared(
     names = [facts.name("nodes", n) for n in nodes]
     numbers["placed_on"] = [str(name) for name in names]
     on = f" on node{'s' * (len(names) > 1)} {listed(names)}" if names else ""
-    victims = _for(facts, asks, numbers)
+    victims = leaving_for(facts, asks, numbers)
     text = f"{request} fits{on} once {listed(victims)} {'has' if len(victims) == 1 else 'have'} left"
     place = order_of(facts, operation, asks, numbers)
     return Told(numbers, text, (place,) if place else ())

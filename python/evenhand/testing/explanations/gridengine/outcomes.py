@@ -21,6 +21,7 @@ from evenhand.testing.explanations.jobs import (
     asker,
     compared_is,
     no_start_in_stage,
+    not_considered,
     waits_for_victims,
 )
 from evenhand.testing.explanations.registry import Said, checks, must
@@ -322,3 +323,26 @@ def part_of_a_job(world: World, said: Said) -> None:
         must(state == "preempting" or claimed, "it does not leave", state)
     else:
         must(state != "running" or world.decided("preempt", operation=row["operation"]), "it runs", state)
+
+
+@checks("unseen", "not_considered", system=_SYSTEM)
+def unseen(world: World, said: Said) -> None:
+    """Nothing is decided of it; a setting that is named has that value, and jobs that are named leave."""
+    not_considered(world, said)
+    s, told = world.settings, said.explanation.numbers
+    if said.explanation.table != "allocations" or World.state_of(said.row) != "running":
+        return
+    for phrase, holds in (
+        ("`max_reservation` is 0", s.max_reservation == 0),
+        ("`max_preemptees` is 0", s.max_preemptees == 0),
+        ("`automatic_preemption` is off", not s.automatic_preemption),
+        ("no request waits", not world.refusals),
+    ):
+        must(holds or phrase not in said.explanation.summary, f"it is not so that {phrase}")
+    if "served" in told:
+        job = world.operation_of(world.row("requests", told["served"]))
+        must(same(told["served_operation"], job["name"]), "whose request it is", told)
+        rows = [a for a in world.tables["allocations"].values() if World.state_of(a) == "preempting"]
+        mine = [a for a in rows if same(job_meant(world, a.get("beneficiary")), job["name"])]
+        leaves = {str(a["operation"]) for a in mine}
+        must(set(told["victims"]) == leaves, "jobs that leave for it", told, leaves)
