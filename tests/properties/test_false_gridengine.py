@@ -41,6 +41,7 @@ OF_OUTCOMES: Mapping[str, Any] = {
     "placed_on": lambda nodes: [*nodes, "of its own"],
     "action": lambda letter: "TRCPNS"["RCPNST".index(letter)],
     "other_allocation": lambda _: "of its own",
+    "spared": lambda counts: {code: many + 10 for code, many in counts.items()},
 }
 
 

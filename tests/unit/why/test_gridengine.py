@@ -181,8 +181,8 @@ def test_others_leave_and_all_nodes_are_named() -> None:
     assert told.numbers["placed_on"] == ["h1", "h2"]
     assert (told.numbers["place"], told.numbers["candidates"]) == (2, 2)
     assert told.sentences[1] == (
-        "As few jobs leave as can be, first those of the lowest priority, of these the last that started:"
-        " operation mid is number 2 of the 2 jobs that may be preempted for it."
+        "As few jobs leave as can be; the lowest priority comes first, of equal ones the last that started:"
+        " operation mid is number 2 of 2 that may be preempted for it."
     )
 
 
@@ -257,7 +257,8 @@ def test_a_victim_is_told_by_which_values_it_was_chosen() -> None:
     assert {name: told.numbers[name] for name in expected} == expected
     for text in (
         "farther away than `preemption_distance` (15 min); with 1 h 7 min 40 s or more, no job",
-        "first those of the lowest priority, of these the last that started: operation low is number 1 of",
+        "As few jobs leave as can be; of as many on one host those whose highest priority is lowest, on the",
+        "comes first, of equal ones the last that started: operation low is number 1 of 2 that may",
         "Its action is S (suspend), as the advisor chooses (`preemption_action`): nothing but slots",
         "1 job leaves for it, beside 0 preempted before; `max_preemptees` is 2.",
     ):
@@ -364,7 +365,8 @@ def test_a_request_for_preemption_names_the_order_and_the_cap() -> None:
     told = plan.why("a2")
     assert told.code == "manual_preemption"
     assert "in the order in which the request for preemption names them" in told.text
-    assert "operation 2 is number 1 of the 2 jobs" in told.text
+    assert "operation 2 is number 1 of 2 that may be preempted for it" in told.text
+    assert "what it gives back is a part of what is needed for request r of 3" in told.summary
     assert "Its action is T (terminate), as the request for preemption says." in told.sentences
     assert (
         "2 jobs would have to leave for it, beside 0 preempted before; `max_preemptees` is 1."
@@ -374,3 +376,114 @@ def test_a_request_for_preemption_names_the_order_and_the_cap() -> None:
     assert waits.code == "max_preemptees"
     assert "For it operation 2 leaves now." in waits.sentences
     assert plan.why("a1").summary.endswith("`max_preemptees` 1 allows, so only operation 2 leaves.")
+
+
+def test_force_asks_for_no_distance() -> None:
+    data = {
+        "now": 1000,
+        "resources": {"slots": {"kind": "slots"}},
+        "nodes": [{"name": "h", "capacity": {"slots": 1}}],
+        "operations": [{"name": "1", "priority": 0.1}, {"name": "3", "priority": 0.9}],
+        "allocations": [{"name": "a1", "operation": "1", **runs("h", 1, planned_end=1240)}],
+        "requests": [{"name": "r", "operation": "3", **asks(1)}],
+    }
+    snapshot = eh.Snapshot.from_dict(data)
+    policy = eh.policies.GridEngine(max_reservation=1, max_preemptees=1)
+
+    def after(*, force: bool) -> eh.Plan:
+        command = {"consumer": "3", "providers": ["1"], "action": "T", "manager": True, "force": force}
+        plan = eh.plan(snapshot, policy, eh.plan(snapshot, policy, on=eh.Commands((command,))).state)
+        check_explanations(plan)
+        return plan
+
+    told = after(force=True).why("a1")
+    assert any(one.endswith("which the request overrode by force.") for one in told.sentences)
+    waits = after(force=False).why_not("r")
+    assert waits.code == "within_preemption_distance"
+    assert waits.summary.endswith(
+        "it starts at 1,300 s (in 5 min) without preemption, within `preemption_distance` (15 min)."
+    )
+    assert "With a `preemption_distance` below 5 min it could preempt." in waits.sentences
+
+
+def test_another_part_of_a_job_may_keep_all_of_it() -> None:
+    """Each part was told that it is itself marked, stopped or leaving."""
+    high = job("high", 0.9, asks=[asks(2)])
+    for cells, code, says in (
+        ({"preemptible": False}, "not_preemptible_flag", "is marked as not preemptible"),
+        ({"state": "suspended"}, "not_running", "does not run"),
+        ({"state": "preempting"}, "already_preempting", "has been asked to leave already"),
+    ):
+        low = job("low", 0.1, runs=[runs("h", 1), runs("h", 1, **cells)])
+        told = planned({"h": 2}, low, high).why("lowa0")
+        assert told.code == code
+        assert told.summary.endswith(f"its job is preempted as a whole, and allocation lowa1 of it {says}.")
+
+
+def test_a_suspended_queue_is_named_with_the_list_that_suspends_it() -> None:
+    top = job("top", 0.9, runs=[runs("h", 1, settings={"queue": "top.q"})])
+    low = job("low", 0.1, asks=[asks(1)])
+    data = {
+        "now": 1000,
+        "resources": {"slots": {"kind": "slots"}},
+        "nodes": [{"name": "h", "capacity": {"slots": 2}}],
+        "pools": [{"name": "low.q"}],
+        "operations": [*top["operations"], {**low["operations"][0], "pool": "low.q"}],
+        "allocations": top["allocations"],
+        "requests": low["requests"],
+    }
+    policy = eh.policies.GridEngine(**ON, queues={"top.q": {"subordinate_list": "low.q=1"}})
+    plan = eh.plan(eh.Snapshot.from_dict(data), policy)
+    check_explanations(plan)
+    assert plan.why("lowr0").summary.endswith(
+        "where there is room for it, its queue low.q is suspended: `subordinate_list` of queue top.q"
+        " suspends it from 1 slots in use there on."
+    )
+
+
+def test_room_that_would_be_there_is_of_no_use_in_a_suspended_queue() -> None:
+    """It said that nothing is missing, even with all gone."""
+    top = job("top", 0.9, runs=[runs("h", 1, settings={"queue": "top.q"})])
+    low, high = job("low", 0.1, runs=[runs("h", 1)]), job("high", 0.5, asks=[asks(1)])
+    data = {
+        "now": 1000,
+        "resources": {"slots": {"kind": "slots"}},
+        "nodes": [{"name": "h", "capacity": {"slots": 2}}],
+        "pools": [{"name": "low.q"}],
+        "operations": [*top["operations"], *low["operations"], {**high["operations"][0], "pool": "low.q"}],
+        "allocations": [*top["allocations"], *low["allocations"]],
+        "requests": high["requests"],
+    }
+    policy = eh.policies.GridEngine(**ON, queues={"top.q": {"subordinate_list": "low.q=1"}})
+    plan = eh.plan(eh.Snapshot.from_dict(data), policy)
+    check_explanations(plan)
+    assert plan.why("highr0").code == "no_room_even_with_victims"
+    assert plan.why("highr0").summary.endswith(
+        "where there would be room with all gone that it may preempt, its queue low.q is suspended:"
+        " `subordinate_list` of queue top.q suspends it from 1 slots in use there on."
+    )
+
+
+def test_who_may_not_be_preempted_is_counted_by_rule_and_setting() -> None:
+    plan = planned(
+        {"h": 4},
+        job("same", 0.5, runs=[runs("h", 1)]),
+        job("own", 0.1, runs=[runs("h", 1, preemptible=False)]),
+        job("new", 0.1, runs=[runs("h", 1, start_time=990)]),
+        job("soon", 0.1, runs=[runs("h", 1, planned_end=1030)]),
+        job("high", 0.5, asks=[asks(1)]),
+        pace={"spare_if_ran_less_than": 60, "spare_if_ends_within": 120},
+        preemption_distance=0,
+    )
+    told = plan.why("highr0")
+    assert told.code == "no_lower_priority"
+    assert told.numbers["spared"] == {
+        "not_lower_priority": 1,
+        "not_preemptible_flag": 1,
+        "spared_run_time": 1,
+        "spared_ends_soon": 1,
+    }
+    assert (
+        "Of the jobs that run, 1 has no lower priority, 1 is marked as not preemptible, 1 has run for less"
+        " than `spare_if_ran_less_than` (60 s) and 1 ends within `spare_if_ends_within` (2 min)."
+    ) in told.sentences

@@ -19,6 +19,7 @@ from evenhand.systems.gridengine.commands import parse_command, suspend_method
 from evenhand.systems.gridengine.effects import effects
 from evenhand.systems.gridengine.record import GRIDENGINE
 from evenhand.systems.gridengine.settings import GridEngineSettings
+from evenhand.systems.gridengine.spared import of_unseen
 from evenhand.systems.gridengine.subordinates import BY_QUEUE, queue_numbers
 from evenhand.systems.gridengine.telling import of_allocation, of_request
 from evenhand.systems.gridengine.victims import of_victim
@@ -216,6 +217,10 @@ class GridEngine(Policy):
     ) -> Told:
         """Say more of an outcome; see `evenhand.explain.told.told_of_outcome`."""
         return (of_request if what == "request" else of_allocation)(facts, row, met, recorded)
+
+    def told_of_unseen(self, facts: Facts, row: int) -> Told:
+        """Say why no job was looked for that might leave, by the row of an allocation."""
+        return of_unseen(facts, row)
 
     def told_of_victim(self, facts: Facts, row: int) -> Told:
         """Say what chose a victim, by its row among the decisions."""

@@ -128,7 +128,7 @@ REASONS: Final = (
     _reason(
         "subordinate_threshold",
         "victim",
-        "{allocation} of operation {operation} stops on {node}: {count} jobs ran in queue {queue} and below"
+        "{allocation} of operation {operation} stops on {node}: {jobs} ran in queue {queue} and below"
         " it, and slots={most} of its subordinate_list lets no more run than that; it stops next by level"
         " ({level}), seq_no ({seq_no}) and run time",
         "More jobs run on a host in a queue and below it than its slot-wise list allows.",
@@ -143,7 +143,7 @@ REASONS: Final = (
     _reason(
         "subordinate_resumes",
         "start",
-        "{allocation} of operation {operation} resumes on {node}: {count} jobs ran in queue {queue} and below"
+        "{allocation} of operation {operation} resumes on {node}: {jobs} ran in queue {queue} and below"
         " it, and slots={most} of its subordinate_list lets more run; it resumes next by level ({level}),"
         " seq_no ({seq_no}) and run time",
         "Fewer jobs run on a host in a queue and below it than its slot-wise list allows.",

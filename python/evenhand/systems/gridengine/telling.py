@@ -10,6 +10,10 @@ import numpy as np
 
 from evenhand.explain.facts import listed, name_of, number, seconds
 from evenhand.explain.told import NOTHING, Told
+from evenhand.fields import TABLES
+from evenhand.systems.gridengine.order import leaving_for, order_of
+from evenhand.systems.gridengine.spared import left_out
+from evenhand.systems.gridengine.subordinates import SubordinateList
 
 if TYPE_CHECKING:
     from evenhand.explain.facts import Facts
@@ -19,6 +23,13 @@ __all__ = ["instant_of", "of_allocation", "of_request", "priority_of", "queue_ac
 Recorded = Mapping[str, Any]
 
 _NEVER = 2**63 - 1
+_STATES = TABLES["allocations"]["state"].words
+_RUNNING, _LEAVES = _STATES.index("running"), _STATES.index("preempting")
+_WHOLE = ("not_preemptible_flag", "not_running", "already_preempting")
+_BARRED = {
+    "node_not_schedulable": "no node on which it may run takes new work",
+    "wrong_tags": "no node on which it may run has all tags that it requires",
+}
 _WAITS = (
     *("no_free_room", "no_room_even_with_victims", "no_lower_priority", "max_preemptees"),
     *("waits_for_reservation", "within_preemption_distance", "waits_for_victims"),
@@ -118,14 +129,47 @@ def of_request(facts: Facts, row: int, met: Mapping[str, Any], recorded: Recorde
     Told
     """
     code, missing = met["outcome"], met["missing"]
+    operation = int(facts.snapshot._core.column("requests", "operation")[row])
+    if code in _BARRED:
+        return _barred(facts, code, recorded)
+    if code == "subordinate_queue_suspended":
+        return _suspended(facts, operation, "where there is room for it")
     if code not in _WAITS:
         return NOTHING
-    operation = int(facts.snapshot._core.column("requests", "operation")[row])
     with_victims = code == "no_room_even_with_victims"
+    if with_victims and not missing:
+        return _suspended(facts, operation, "where there would be room with all gone that it may preempt")
     room, told = _room(facts, row, missing, recorded, with_victims=with_victims)
     text, numbers, more = _rule(facts, code, operation, room, recorded)
     sentences = [*([room] if text != room and missing else []), *more]
     return Told({**told.numbers, **numbers}, text, tuple(sentences), told.node)
+
+
+def _barred(facts: Facts, code: str, recorded: Recorded) -> Told:
+    """Say which request of a job may run nowhere."""
+    other = recorded.get("requests", {}).get("other")
+    if other is None:
+        return Told(text=_BARRED[code])
+    name = facts.name("requests", int(other))
+    text = f"of its job request {name_of(name)} cannot start: {_BARRED[code]}"
+    return Told({"other_request": name}, text)
+
+
+def _suspended(facts: Facts, operation: int, where: str) -> Told:
+    """Say which list suspends the queue of a job that waits, and from how many slots on."""
+    pool = int(facts.snapshot._core.column("operations", "pool")[operation])
+    queue = str(facts.name("pools", pool))
+    text = f"{where}, its queue {name_of(queue)} is suspended"
+    found = []
+    for name, above in facts.plan.policy.settings.queues.items():
+        own = SubordinateList.parse(above.subordinate_list or "")
+        below = [] if own.most else [one for one in own.below if one.queue == queue]
+        found += [(name, one.used or above.slots) for one in below]
+    if len(found) != 1:
+        return Told({"queue": queue}, text)
+    by, least = found[0]
+    rule = f"`subordinate_list` of queue {name_of(by)} suspends it from {least:,} slots in use there on"
+    return Told({"queue": queue, "by_queue": by, "slots": least}, f"{text}: {rule}")
 
 
 def _rule(
@@ -140,10 +184,10 @@ def _rule(
     if code == "no_lower_priority":
         numbers["priority"] = least = priority_of(facts, operation)
         said = f"no job of lower priority than {number(least)} runs that may be preempted for it"
-        return said, numbers, _reserved(facts, operation)
+        return said, numbers, [*left_out(facts, recorded, numbers), *_reserved(facts, operation)]
     if code == "max_preemptees":
         text, more = _too_many(facts, "it", numbers, counted)
-        taken = _for(facts, operation, numbers)
+        taken = leaving_for(facts, operation, numbers)
         if taken:
             more = [f"For it {listed(taken)} {'leaves' if len(taken) == 1 else 'leave'} now", *more]
         return text, numbers, [*more, *_reserved(facts, operation)]
@@ -157,34 +201,12 @@ def _rule(
         said = f"its reservation begins at {facts.when(starts)}"
         return said, numbers, _no_preemption(facts, starts, numbers)
     if code == "waits_for_victims":
-        waits_for = _for(facts, operation, numbers)
+        waits_for = leaving_for(facts, operation, numbers)
         verb = "has" if len(waits_for) == 1 else "have"
         return f"it starts once {listed(waits_for)} {verb} left for it", numbers, []
     if code == "no_free_room":
         return room, numbers, _no_reservation(facts, operation, starts, numbers)
-    return room, numbers, _reserved(facts, operation)
-
-
-def _for(facts: Facts, operation: int, numbers: dict[str, Any]) -> list[str]:
-    """Return how the jobs are called that leave for a job, or leave already."""
-    asks, core = str(facts.name("operations", operation)), facts.snapshot._core
-    mine = facts.snapshot.names("requests")
-    requests = {str(mine[row]) for row in np.flatnonzero(core.column("requests", "operation") == operation)}
-    found = [str(d.operation) for d in facts.plan.decisions.victims if _serves(d, asks)]
-    of = core.column("allocations", "operation")
-    for column, wanted in (("operation", {asks}), ("request", requests)):
-        names, codes = core.text("allocations", f"beneficiary.{column}")
-        known = [place for place, name in enumerate(names) if str(name) in wanted]
-        found += [
-            str(facts.name("operations", int(of[row]))) for row in np.flatnonzero(np.isin(codes, known))
-        ]
-    if found:
-        numbers["victims"] = [*dict.fromkeys(found)]
-    return [f"operation {name_of(name)}" for name in dict.fromkeys(found)]
-
-
-def _serves(decision: Any, asks: str) -> bool:
-    return decision.beneficiary is not None and str(decision.beneficiary.operation) == asks
+    return room, numbers, [*left_out(facts, recorded, numbers), *_reserved(facts, operation)]
 
 
 def _too_many(
@@ -236,7 +258,7 @@ def _no_reservation(facts: Facts, operation: int, starts: float | None, numbers:
     if not (core.column("requests", "reserve")[of == operation] != 0).any():
         return ["It asks for no reservation, so no room is planned and no job is preempted for it"]
     if s.max_reservation == 0:
-        return ["`max_reservation` is 0: no job gets a reservation, and no job is preempted"]
+        return ["`max_reservation` is 0: no job gets a reservation, and none is preempted"]
     if starts is None:
         numbers["max_reservation"] = s.max_reservation
         most = f"`max_reservation` {s.max_reservation:,}"
@@ -266,8 +288,12 @@ def of_allocation(facts: Facts, row: int, met: Mapping[str, Any], recorded: Reco
     operation = int(facts.snapshot._core.column("allocations", "operation")[row])
     if code == "no_free_room":
         return _stays(facts, row, met, recorded)
+    if code == "subordinate_queue_suspended":
+        return _queue_of_part(facts, recorded)
     if met["request"] is None:
         return NOTHING
+    if code in _WHOLE:
+        return _whole(facts, row, operation, code)
     asks = _asks(facts, met)
     request = f"request {name_of(met['request'])} of operation {_owner(facts, asks)}"
     counted = recorded.get("numbers", {})
@@ -285,7 +311,7 @@ def of_allocation(facts: Facts, row: int, met: Mapping[str, Any], recorded: Reco
         return Told({"action": action}, text)
     if code in ("max_preemptees", "no_start_in_stage") and counted.get("wanted"):
         text, more = _too_many(facts, request, numbers, counted)
-        taken = _for(facts, asks, numbers)
+        taken = leaving_for(facts, asks, numbers)
         if taken:
             return Told(
                 numbers, f"{text}, so only {listed(taken)} {'leaves' if len(taken) == 1 else 'leave'}"
@@ -302,6 +328,35 @@ def of_allocation(facts: Facts, row: int, met: Mapping[str, Any], recorded: Reco
     return NOTHING
 
 
+def _queue_of_part(facts: Facts, recorded: Recorded) -> Told:
+    """Say of which other part of a stopped job the queue is suspended."""
+    if (other := recorded.get("allocations", {}).get("other")) is None:
+        return NOTHING
+    name = facts.name("allocations", int(other))
+    node = int(facts.snapshot._core.column("allocations", "node")[int(other)])
+    where = facts.of_node(None if node < 0 else facts.name("nodes", node), "its node")
+    text = f"its job resumes as a whole, and the queue of allocation {name_of(name)} is suspended on {where}"
+    return Told({"other_allocation": name}, text)
+
+
+def _whole(facts: Facts, row: int, operation: int, code: str) -> Told:
+    """Say which other part of a job keeps it, where it is not the allocation itself."""
+    core = facts.snapshot._core
+    states = np.asarray(core.column("allocations", "state"))
+    willing = np.asarray(core.column("allocations", "preemptible")) != 0
+    keeps = {
+        "not_preemptible_flag": (~willing & (states == _RUNNING), "is marked as not preemptible"),
+        "not_running": (states != _RUNNING, "does not run"),
+        "already_preempting": (states == _LEAVES, "has been asked to leave already"),
+    }[code]
+    parts = np.flatnonzero(keeps[0] & (core.column("allocations", "operation") == operation))
+    if row in parts or not len(parts):
+        return NOTHING
+    name = facts.name("allocations", int(parts[0]))
+    text = f"its job is preempted as a whole, and allocation {name_of(name)} of it {keeps[1]}"
+    return Told({"other_allocation": name}, text)
+
+
 def _asks(facts: Facts, met: Mapping[str, Any]) -> int:
     names = [str(name) for name in facts.snapshot.names("requests")]
     row = names.index(str(met["request"]))
@@ -316,34 +371,10 @@ def _spared(
     names = [facts.name("nodes", n) for n in nodes]
     numbers["placed_on"] = [str(name) for name in names]
     on = f" on node{'s' * (len(names) > 1)} {listed(names)}" if names else ""
-    victims = _for(facts, asks, numbers)
+    victims = leaving_for(facts, asks, numbers)
     text = f"{request} fits{on} once {listed(victims)} {'has' if len(victims) == 1 else 'have'} left"
-    place = order_of(facts, operation, numbers, manual=_manual(facts, asks))
+    place = order_of(facts, operation, asks, numbers)
     return Told(numbers, text, (place,) if place else ())
-
-
-def _manual(facts: Facts, asks: int) -> bool:
-    name = str(facts.name("operations", asks))
-    return any(d.reason == "manual_preemption" for d in facts.plan.decisions.victims if _serves(d, name))
-
-
-def order_of(facts: Facts, operation: int, numbers: Mapping[str, Any], *, manual: bool) -> str:
-    """Say where a job stands among those that may be preempted for another, and how these are ordered."""
-    if "place" not in numbers:
-        return ""
-    owner, many = _owner(facts, operation), numbers["candidates"]
-    stands = (
-        f"operation {owner} is number {numbers['place']:,} of the {many:,} jobs that may be preempted for it"
-    )
-    if many == 1:
-        stands = f"operation {owner} is the only job that may be preempted for it"
-    if manual:
-        rule = "Jobs leave in the order in which the request for preemption names them, as far as needed"
-    else:
-        rule = (
-            "As few jobs leave as can be, first those of the lowest priority, of these the last that started"
-        )
-    return f"{rule}: {stands}"
 
 
 def _stays(facts: Facts, row: int, met: Mapping[str, Any], recorded: Recorded) -> Told:

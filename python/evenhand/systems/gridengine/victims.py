@@ -10,11 +10,11 @@ import numpy as np
 
 from evenhand.explain.facts import name_of, number, seconds
 from evenhand.explain.told import NOTHING, Told
-from evenhand.fields import TABLES
 from evenhand.reasons import MODES, OUTCOMES
+from evenhand.systems.gridengine.order import OF_CLUSTER, needed_in_all, order_of
 from evenhand.systems.gridengine.record import LETTERS
 from evenhand.systems.gridengine.subordinates import SubordinateList
-from evenhand.systems.gridengine.telling import instant_of, order_of, priority_of, queue_action
+from evenhand.systems.gridengine.telling import instant_of, priority_of, queue_action
 
 if TYPE_CHECKING:
     from evenhand.explain.facts import Facts
@@ -24,7 +24,6 @@ __all__ = ["CHOICES", "of_victim"]
 
 _PREEMPTIONS = ("manual_preemption", "semi_automatic_preemption", "automatic_preemption")
 _TAKEN = OUTCOMES.index("taken")
-_OF_CLUSTER = TABLES["resources"]["scope"].words.index("cluster")
 
 #: Why a job is preempted in the way that it is, in the order of the core's numbers, from 1.
 CHOICES: Final = (
@@ -84,10 +83,9 @@ def of_victim(facts: Facts, row: int) -> Told:
     }
     spared = f"at priority {number(other, [own])} or above operation {owner}"
     text = f"; {spared}, which has {number(own, [other])}, would have been spared"
-    manual = decision.reason == "manual_preemption"
     sentences = [
         *_distance(facts, recorded, asks, numbers),
-        order_of(facts, operation, numbers, manual=manual),
+        order_of(facts, operation, asks, numbers),
         _action(facts, operation, numbers),
         _cap(numbers),
     ]
@@ -139,6 +137,10 @@ def _distance(facts: Facts, recorded: Mapping[str, Any], asks: int, numbers: dic
         return [f"{text}; `preemption_distance` is 0, so no reservation is near enough"]
     if starts - facts.snapshot.now <= far:
         return [f"{text}, within `preemption_distance` ({seconds(far)}), which the request overrode by force"]
+    before = facts.plan.state_before
+    cells = {} if before is None else before.operations.get(facts.name("operations", asks), {})
+    if cells.get("forced") == "yes":
+        return [f"{text}; the request for preemption was by force, which asks for no distance"]
     enough = seconds(starts - facts.snapshot.now)
     rule = f"farther away than `preemption_distance` ({seconds(far)})"
     return [f"{text}, {rule}; with {enough} or more, no job would have been preempted for it"]
@@ -168,14 +170,18 @@ def _lacks(facts: Facts, row: int, recorded: Mapping[str, Any], numbers: dict[st
     """Say what is missing where it is, for all that is to start there."""
     column = facts.plan.decisions.column
     need, free = (np.asarray(column(name)[row]) for name in ("needed", "free_before"))
-    wide = np.asarray(facts.snapshot._head["scope"]) == _OF_CLUSTER
+    wide = np.asarray(facts.snapshot._head["scope"]) == OF_CLUSTER
     placed = np.asarray(recorded["nodes"].get("placed_on", []))
     here = max(int((placed == column("node")[row]).sum()), 1)
-    lacks = np.where(wide, _of_cluster(facts, row), need * here) - free
+    lacks = (
+        np.where(wide, needed_in_all(facts, int(column("beneficiary_operation")[row])), need * here) - free
+    )
     # Of what the cluster shares only what this job gives back.
     operation = column("operation") == column("operation")[row]
     gives = column("freed")[operation].sum(axis=0)
     missing = facts.object(np.where(~wide | (gives > 0), np.maximum(lacks, 0), 0))
+    if not len(placed):
+        return {"lacking": "what it gives back is a part of what is needed"}
     if not missing and not need.any():
         return {}
     if not missing:
@@ -183,11 +189,3 @@ def _lacks(facts: Facts, row: int, recorded: Mapping[str, Any], numbers: dict[st
     numbers["missing"] = missing
     where = "there" if need.any() else "in the cluster"
     return {"lacking": f"{facts.amounts(missing)} more is needed {where}"}
-
-
-def _of_cluster(facts: Facts, row: int) -> Any:
-    """Return what the job that a decision serves needs in all."""
-    core = facts.snapshot._core
-    mine = core.column("requests", "operation") == facts.plan.decisions.column("beneficiary_operation")[row]
-    counts = np.asarray(core.column("requests", "count"))[mine]
-    return (np.asarray(core.column("requests", "resources"))[mine] * counts[:, None]).sum(axis=0)

@@ -8,16 +8,20 @@ from evenhand.testing.explanations.gridengine.providers import (
     action_of,
     allowed,
     candidates,
+    earlier_victims,
+    exactly_known,
     preempted_before,
     priority_of,
 )
 from evenhand.testing.explanations.gridengine.rooms import missing_of_request, missing_of_stopped
+from evenhand.testing.explanations.gridengine.subordinates import queue_closed
 from evenhand.testing.explanations.gridengine.victims import order_is, starts_is
 from evenhand.testing.explanations.job_rooms import free_rooms, job_meant, lacks_of, places_allowed
 from evenhand.testing.explanations.jobs import (
     asker,
     compared_is,
     no_start_in_stage,
+    not_considered,
     waits_for_victims,
 )
 from evenhand.testing.explanations.registry import Said, checks, must
@@ -174,13 +178,52 @@ def no_free_room(world: World, said: Said) -> None:
     if first_met(said):
         if said.code == "waits_for_victims":
             victims_are(world, said, world.operation_of(said.row))
-        missing_of_request(world, said, with_victims=said.code == "no_room_even_with_victims")
+        if said.code == "no_room_even_with_victims" and "queue" in said.compared:
+            must(not said.met.get("missing"), "something is missing beside")
+            queue_closed(world, said)
+        else:
+            missing_of_request(world, said, with_victims=said.code == "no_room_even_with_victims")
         _why_no_more(world, said)
+
+
+def _spared_are(world: World, said: Said, asks: Row) -> None:
+    """Hold how many jobs may not be preempted, by rule, against the rows; of the pace that it is on."""
+    told = said.compared.get("spared")
+    if told is None:
+        return
+    must(told and all(many > 0 for many in told.values()), "none is spared", told)
+    paced = set(told) - {
+        "not_lower_priority",
+        "not_preemptible_flag",
+        "action_not_allowed",
+        "already_preempting",
+    }
+    must(not paced or not exactly_known(world), "there is no pace", paced)
+    if world.state:
+        return
+    taken = earlier_victims(world, None)
+    jobs = {name: world.allocations_of(name) for name in world.tables["operations"]}
+    runs = {name for name, rows in jobs.items() if rows and {World.state_of(a) for a in rows} == {"running"}}
+    marked = {name for name in runs if not all(a.get("preemptible", True) for a in jobs[name])}
+    high = {n for n in runs - marked if priority_of(world.row("operations", n)) >= priority_of(asks)}
+    must(told.get("not_preemptible_flag", 0) == len(marked), "jobs that are marked", told, marked)
+    must(
+        len(high - taken) <= told.get("not_lower_priority", 0) <= len(high),
+        "jobs of high priority",
+        told,
+        high,
+    )
+    low = {n for n in runs - marked - high if not allowed(world, n)}
+    must(told.get("action_not_allowed", 0) <= len(low), "jobs with another action", told, low)
+    leaving = {n for n, rows in jobs.items() if any(World.state_of(a) == "preempting" for a in rows)}
+    most = len(leaving | taken)
+    must(len(leaving) <= told.get("already_preempting", 0) <= most, "jobs that leave", told, leaving, taken)
 
 
 def _why_no_more(world: World, said: Said) -> None:
     """Hold what is said of reservations and settings against them."""
     told, job = said.compared, world.operation_of(said.row)
+    _spared_are(world, said, job)
     held = world.decided("reserve", operation=job["name"])
     if said.code == "waits_for_reservation":
         must(held, "nothing is reserved for it")
@@ -230,8 +273,8 @@ def within_preemption_distance(world: World, said: Said) -> None:
     if said.code == "available_now":
         return
     told = said.compared
-    must(told.get("preemption_distance") == world.settings.preemption_distance, "the distance", told)
     if first_met(said):
+        must(told.get("preemption_distance") == world.settings.preemption_distance, "the distance", told)
         missing_of_request(world, said)
         starts_is(world, told, world.operation_of(said.row))
         must(told["starts_at"] - world.now <= world.settings.preemption_distance, "it is farther away", told)
@@ -263,3 +306,43 @@ def command_refused(world: World, said: Said) -> None:
         must(world.settings.max_reservation == 0, "reservation is enabled")
     if said.code == "consumer_without_reservation":
         must(not said.row.get("reserve", False), "it asks for a reservation")
+
+
+@checks("allocation", "not_running", "already_preempting", "not_preemptible_flag", system=_SYSTEM)
+def part_of_a_job(world: World, said: Said) -> None:
+    """Whether it, or the part of its job that is named, does not run, leaves or has opted out."""
+    other = said.compared.get("other_allocation")
+    must(other is None or str(other) in world.tables["allocations"], "that is no allocation", other)
+    row = said.row if other is None else world.row("allocations", other)
+    must(same(row["operation"], said.row["operation"]), "that is no part of its job", other)
+    state = World.state_of(row)
+    if said.code == "not_preemptible_flag":
+        must(not row.get("preemptible", True) and state == "running", "it has not opted out", row)
+    elif said.code == "already_preempting":
+        claimed = world.decided("preempt", operation=said.row["operation"])
+        must(state == "preempting" or claimed, "it does not leave", state)
+    else:
+        must(state != "running" or world.decided("preempt", operation=row["operation"]), "it runs", state)
+
+
+@checks("unseen", "not_considered", system=_SYSTEM)
+def unseen(world: World, said: Said) -> None:
+    """Nothing is decided of it; a setting that is named has that value, and jobs that are named leave."""
+    not_considered(world, said)
+    s, told = world.settings, said.explanation.numbers
+    if said.explanation.table != "allocations" or World.state_of(said.row) != "running":
+        return
+    for phrase, holds in (
+        ("`max_reservation` is 0", s.max_reservation == 0),
+        ("`max_preemptees` is 0", s.max_preemptees == 0),
+        ("`automatic_preemption` is off", not s.automatic_preemption),
+        ("no request waits", not world.refusals),
+    ):
+        must(holds or phrase not in said.explanation.summary, f"it is not so that {phrase}")
+    if "served" in told:
+        job = world.operation_of(world.row("requests", told["served"]))
+        must(same(told["served_operation"], job["name"]), "whose request it is", told)
+        rows = [a for a in world.tables["allocations"].values() if World.state_of(a) == "preempting"]
+        mine = [a for a in rows if same(job_meant(world, a.get("beneficiary")), job["name"])]
+        leaves = {str(a["operation"]) for a in mine}
+        must(set(told["victims"]) == leaves, "jobs that leave for it", told, leaves)

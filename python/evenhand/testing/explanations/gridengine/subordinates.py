@@ -14,7 +14,7 @@ from evenhand.testing.explanations.world import Row, World, same
 if TYPE_CHECKING:
     from evenhand.testing.explanations.world import Amounts
 
-__all__ = ["SlotwiseTree", "queue_of", "slots_of"]
+__all__ = ["SlotwiseTree", "queue_closed", "queue_of", "slots_of"]
 
 _SYSTEM = "gridengine"
 
@@ -178,13 +178,23 @@ def queue_resumed(world: World, said: Said) -> None:
 
 @checks("allocation", "subordinate_queue_suspended", system=_SYSTEM)
 @checks("request", "subordinate_queue_suspended", system=_SYSTEM)
-def may_not_start(world: World, said: Said) -> None:
+def queue_closed(world: World, said: Said) -> None:
     """Whether its queue is suspended where it is, or, of a request, on some host."""
     if said.explanation.table == "allocations":
-        found = _suspends(world, said.row.get("node"), queue_of(world, said.row))
+        other = said.compared.get("other_allocation")
+        must(other is None or str(other) in world.tables["allocations"], "that is no allocation", other)
+        row = said.row if other is None else world.row("allocations", other)
+        must(same(row["operation"], said.row["operation"]), "that is no part of its job", other)
+        found = _suspends(world, row.get("node"), queue_of(world, row))
         must(found, "its queue is not suspended there")
         return
     queue = _queue_of_job(world, said.row["operation"])
+    told = said.compared
+    must(told.get("queue") in (None, queue), "its queue", told, queue)
+    if (by := told.get("by_queue")) is not None:
+        below = [one for one in _lists(world)[str(by)].below if one.queue == queue]
+        right = [one.used or world.settings.queues[str(by)].slots for one in below]
+        must(told["slots"] in right, "from how many slots on", told, right)
     must(any(_suspends(world, node, queue) for node in world.tables["nodes"]), "no host suspends", queue)
 
 
