@@ -11,6 +11,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.plans import Certificate
+from evenhand.plans.kept import KeptPlan
 from evenhand.testing.certificates import NotDerived, check_certificate
 from tests.unit.plans import test_costs as costs
 from tests.unit.plans.test_fewest import HARD, plan
@@ -205,6 +206,28 @@ def test_live_clusters_certify_what_they_plan() -> None:
     policy = costs.SYSTEMS["backendai"]
     made = eh.Cluster(costs.snapshot(), policy).plan()
     assert checked(made)[0] in ("certified", "enumerated")
+
+
+def test_a_plan_that_its_snapshot_does_not_lead_to_has_none() -> None:
+    made = plan(HARD, (4, 10), victim_selection="minimum")
+    prefix = made.policy.replace(victim_selection="prefix")
+    strange = eh.Plan(made.snapshot, prefix, KeptPlan(made), None, None, made.given)
+    with pytest.raises(ValueError, match="does not lead to the same decisions"):
+        strange.certificate(0)
+
+
+def test_heartbeats_of_a_live_cluster() -> None:
+    sizes = [(1, 1), (2, 1), (2, 1), (4, 4)]
+    begun = plan(sizes, (4, 1), victim_selection="minimum")
+    cluster = eh.Cluster(begun.snapshot, begun.policy)
+    for now in (200, 700):
+        cluster.update()
+        cluster.apply([{"event": "time", "now": now}])
+    cluster.update()
+    cluster.apply([{"event": "time", "now": 701}])
+    made = cluster.plan(on=eh.Heartbeat("n"))
+    assert only(made).taken == ("a3",)
+    assert checked(made) == ("certified", "enumerated")
 
 
 def test_what_cannot_be_derived_is_told() -> None:
