@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import random
 from dataclasses import replace
 from typing import Any
 
@@ -234,6 +235,55 @@ def test_what_cannot_be_derived_is_told() -> None:
     made = plan([(1, 1), (4, 4)], (4, 1), victim_selection="minimum", preemption_check_starvation=True)
     with pytest.raises(NotDerived, match="pools shield work"):
         check_certificate(made, only(made).step)
+
+
+def large(system: str) -> eh.Plan:
+    """Full nodes with some forty jobs, one in four on several of them; three jobs want nodes."""
+    rng = random.Random(4)
+    free = {f"n{i:02}": 16 for i in range(15)}
+    jobs: list[dict[str, Any]] = []
+    parts: list[dict[str, Any]] = []
+    while able := [node for node, left in free.items() if left >= 4]:
+        count, cpu = rng.choice([1, 1, 1, 2]), rng.choice([4, 4, 8])
+        able = [node for node in able if free[node] >= cpu] or able
+        name, cpu = f"j{len(jobs):02}", min(cpu, free[able[0]])
+        jobs.append({"name": name, "partition": "low", "priority": 1})
+        for node in able[:count]:
+            free[node] -= cpu
+            parts.append({"name": f"{name}@{node}", "operation": name, "node": node})
+            parts[-1] |= {"start_time": rng.randrange(900), "resources": {"cpu": cpu}}
+    jobs += [{"name": f"u{i}", "partition": "high", "priority": 50 - i} for i in range(3)]
+    wants = [
+        {"name": f"r{i}", "operation": f"u{i}", "resources": {"cpu": 8 + 4 * i}, "count": 3 - i}
+        for i in range(3)
+    ]
+    data = {
+        "now": 1000,
+        "resources": {"cpu": {}},
+        "nodes": [{"name": node, "capacity": {"cpu": 16}} for node in free],
+        "operations": jobs,
+        "allocations": parts,
+        "requests": wants,
+    }
+    more = {"victim_cost": "lost_work"} | ({"preemptors": "every"} if system == "backendai" else {})
+    return eh.plan(eh.Snapshot.from_dict(data), costs.SYSTEMS[system].replace(**more))
+
+
+@pytest.mark.parametrize("system", ["slurm", "backendai"])
+def test_larger_clusters(system: str) -> None:
+    """Where nobody could try all sets, parts are added up; bounds twice as high are refused."""
+    made = large(system)
+    found = [made.certificate(step) for step in made.minimum_steps]
+    assert min(len(one.candidates) for one in found) > 12
+    assert any(one.closed_by == "parts" and len(one.taken) > 1 for one in found)
+    for one in found:
+        cost, order = check_certificate(made, one.step)
+        assert (cost in ("certified", "enumerated")) == (one.closed_by == "parts")
+        assert order in ("claimed", "open")
+        if one.closed_by == "parts":
+            dearer = tuple(replace(s, bounds=tuple(b and b * 2 for b in s.bounds)) for s in one.sites)
+            with pytest.raises(AssertionError, match="a bound is too high"):
+                check_certificate(made, one.step, replace(one, sites=dearer))
 
 
 def test_certificates_change_no_decision() -> None:
