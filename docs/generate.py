@@ -20,12 +20,10 @@ from pydantic_core import PydanticUndefined
 import evenhand as eh
 from evenhand import diagnostics, fields, reasons
 from evenhand.cli import arguments
+from evenhand.config.kinds import unit_of
 from evenhand.config.pace import PacedPool, PaceSettings
 from evenhand.systems import SYSTEMS, System
 from evenhand.systems.record import named
-
-if typing.TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
 
 DOCS = Path(__file__).resolve().parent
 REFERENCE = DOCS / "reference" / "generated"
@@ -75,7 +73,7 @@ def settings_page() -> str:
         for name, field in model.model_fields.items():
             default = field.get_default(call_default_factory=True)
             shown = "required" if default is PydanticUndefined else f"default {default_text(default)}"
-            facts = [type_name(field.annotation), unit(name, field), *map(bound, field.metadata), shown]
+            facts = [type_name(field.annotation), unit_of(name, field), *map(bound, field.metadata), shown]
             lines += [
                 f"`{name}` ({', '.join(filter(None, facts))})",
                 f": {field.description or said.get(name, '')}",
@@ -97,26 +95,6 @@ def bound(metadata: Any) -> str:
         if hasattr(metadata, attribute):
             return f"{symbol} {getattr(metadata, attribute):g}"
     return ""
-
-
-def unit(name: str, field: FieldInfo) -> str:
-    """Name the unit of a field: seconds where text such as "30s" is read; empty where there is none."""
-    if name.endswith("_s"):
-        return "seconds"
-    readers = {getattr(getattr(data, "func", None), "__name__", "") for data in _metadata(field)}
-    return "seconds" if "_seconds" in readers else "an instant, in seconds" if "_instant" in readers else ""
-
-
-def _metadata(field: FieldInfo) -> list[Any]:
-    found, left = list(field.metadata), [field.annotation]
-    while left:
-        annotation = left.pop()
-        arguments = typing.get_args(annotation)
-        if typing.get_origin(annotation) is typing.Annotated:
-            found += arguments[1:]
-            arguments = arguments[:1]
-        left += arguments if typing.get_origin(annotation) in (typing.Union, types.UnionType) else ()
-    return found
 
 
 def type_name(annotation: Any) -> str:

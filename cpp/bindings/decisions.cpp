@@ -237,6 +237,7 @@ py::dict named(const Facts& facts) {
   out["times"] = values(facts.times, plain);
   out["operations"] = values(facts.operations, plain);
   out["requests"] = values(facts.requests, plain);
+  out["allocations"] = values(facts.allocations, plain);
   out["pools"] = values(facts.pools, plain);
   out["nodes"] = values(facts.nodes, [](const Column<Id>& rows) {
     return to_array(std::vector<Id>(rows.begin(), rows.end()));

@@ -6,9 +6,36 @@ import errno
 import os
 import stat
 import tempfile
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-__all__ = ["open_regular", "replace_file"]
+__all__ = ["file_kind", "open_regular", "replace_file", "replace_files"]
+
+_Path = str | os.PathLike[str]
+
+_KINDS = {
+    "evenhand/snapshot/": "a snapshot",
+    "evenhand/state/": "a state",
+    "evenhand/plan/": "a saved plan",
+}
+
+
+def file_kind(data: object) -> str | None:
+    """Say what a file of this package is by its schema: ``"a state"``; None if it does not tell.
+
+    Parameters
+    ----------
+    data : object
+        What the file holds.
+
+    Returns
+    -------
+    str or None
+    """
+    schema = data.get("schema") if isinstance(data, Mapping) else None
+    if not isinstance(schema, str):
+        return None
+    return next((kind for begin, kind in _KINDS.items() if schema.startswith(begin)), None)
 
 
 def open_regular(path: str | os.PathLike[str], flags: int, mode: int = 0o666) -> int:
@@ -61,18 +88,44 @@ def replace_file(path: str | os.PathLike[str], content: str | bytes, mode: int |
         If it is a link or no regular file, which then stays what it is, or cannot be written: then the old
         file is as it was.
     """
-    target = Path(path)
-    kept = _mode(target)
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    replace_files([(path, content)], mode)
+
+
+def replace_files(contents: Iterable[tuple[_Path, str | bytes]], mode: int | None = None) -> None:
+    """Replace files, all of them or none: no file is touched before the last one is on the disk.
+
+    Parameters
+    ----------
+    contents : iterable of (path, str or bytes)
+        Their folders must exist.
+    mode : int, optional
+        As of `replace_file`.
+
+    Raises
+    ------
+    OSError
+        As `replace_file` does; `filename` is the path that was given.
+    """
+    temporary: dict[Path, str] = {}
+    path: _Path = ""
+    files = [*contents]
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
-            file.flush()
-            os.fchmod(handle, kept if mode is None else mode)
-            os.fsync(handle)
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        for path, content in files:
+            target = Path(path)
+            kept = _mode(target)
+            handle, temporary[target] = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+            with os.fdopen(handle, "wb") as file:
+                file.write(content.encode() if isinstance(content, str) else content)
+                file.flush()
+                os.fchmod(handle, kept if mode is None else mode)
+                os.fsync(handle)
+        for (path, _), written in zip(files, temporary.values(), strict=True):
+            Path(written).replace(path)
+    except BaseException as error:
+        for written in temporary.values():
+            Path(written).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename, error.filename2 = os.fspath(path), None
         raise
 
 

@@ -12,10 +12,10 @@ from typing import Any, Literal, Self
 
 from evenhand import _core
 from evenhand.building.jsontable import JsonRows, resting_collector
-from evenhand.building.jsontext import DEEPEST, cut
-from evenhand.building.problems import shorten
+from evenhand.building.jsontext import DEEPEST, cut, what_is_wrong
+from evenhand.building.problems import kind_of, shorten
 from evenhand.errors import InputError, Problem
-from evenhand.files import replace_file
+from evenhand.files import file_kind, replace_file
 from evenhand.frozen import freeze, thaw
 from evenhand.state_tables import Pools, Remembered, number_of, read_table, wrong
 from evenhand.systems import SYSTEMS
@@ -25,6 +25,7 @@ __all__ = ["SCHEMA", "State"]
 
 SCHEMA = "evenhand/state/1"
 _TABLES = ("pools", "elements", "nodes", "operations", "victims", "requests", "queues")
+_SNAPSHOT = {"now", "previous_update", "resources", "total"}  # which files of states lack
 _Cells = Mapping[str, Any]
 _KEYS = ("schema", "time", "updated", "settings", "policy", *_TABLES)
 
@@ -85,7 +86,7 @@ class State:
                 raise wrong("updated", "clock", f"updated is {self.updated}, after the state ({self.time})")
         for key in ("settings", "policy"):
             if not isinstance(value := getattr(self, key), str):
-                raise wrong(key, "type", f"{key} is a text, not {shorten(value)}")
+                raise wrong(key, "type", f"{key} is a text, not {_shown(value)}")
         for table in _TABLES:
             rows = getattr(self, table)
             kinds = set(map(type, rows.values())) if isinstance(rows, Mapping) else {object}
@@ -249,21 +250,33 @@ class State:
         try:
             data = _parse(Path(path).read_text(encoding="utf-8"))
         except UnicodeDecodeError as error:
-            raise wrong(None, "utf8", f"is not UTF-8 text: {error.reason}") from error
+            found = f"byte 0x{error.object[error.start]:02x} at offset {error.start}"
+            raise wrong(None, "utf8", f"is not UTF-8 text: {found}") from error
         except InputError:
             raise
-        except (ValueError, RecursionError) as error:  # also of a number with thousands of digits
-            raise wrong(None, "json", f"is not a complete JSON text: {error}") from error
+        except json.JSONDecodeError as error:
+            empty = not error.doc.strip()
+            said = "it is empty" if empty else what_is_wrong(error)
+            raise wrong(None, "json", f"is not a complete JSON text: {said}") from error
+        except RecursionError as error:
+            raise wrong(None, "json", "is not a complete JSON text: it is nested too deeply") from error
+        except ValueError as error:
+            said = "it has a number of thousands of digits"
+            raise wrong(None, "json", f"is not a complete JSON text: {said}") from error
         return cls._of(data)
 
     @classmethod
     @resting_collector()
     def _of(cls, data: Any) -> Self:
         if not isinstance(data, Mapping):
-            raise wrong(None, "type", f"a state is an object, not {type(data).__name__}")
+            raise wrong(None, "type", f"a state is an object, not {kind_of(data)}")
         schema = data.get("schema")
+        kind = file_kind(data) or ("a snapshot" if _SNAPSHOT & data.keys() else None)
+        if kind not in (None, "a state"):
+            raise wrong("schema", "schema", f"this is {kind}, not a state")
         if schema != SCHEMA:
-            raise wrong("schema", "schema", f"schema is {schema!r}; this version reads {SCHEMA!r}")
+            found = "missing" if schema is None else _shown(schema)
+            raise wrong("schema", "schema", f"schema is {found}; this version reads {SCHEMA!r}")
         for key in data:
             if key not in _KEYS:
                 raise wrong(str(key), "unknown_field", f"field {key!r} is unknown")
@@ -271,7 +284,7 @@ class State:
         fingerprints: dict[str, Any] = {key: data.get(key, "") for key in ("settings", "policy")}
         for key, value in fingerprints.items():
             if not isinstance(value, str):
-                raise wrong(key, "type", f"{key} is a text, not {value!r}")
+                raise wrong(key, "type", f"{key} is a text, not {_shown(value)}")
         tables: dict[str, Any] = {
             table: read_table(Pools() if table == "pools" else Remembered(table, time), _rows(data, table))
             for table in _TABLES
@@ -291,7 +304,17 @@ class State:
         OSError
             If it is a link or no regular file, or cannot be written; the old file is then as it was.
         """
-        replace_file(path, json.dumps(self.to_dict(), allow_nan=False, indent=1) + "\n")
+        replace_file(path, self._text())
+
+    def _text(self) -> str:
+        """Return what `save` writes."""
+        return json.dumps(self.to_dict(), allow_nan=False, indent=1) + "\n"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, str):
+        return repr(shorten(value))
+    return shorten(value) if isinstance(value, int | float) else kind_of(value)
 
 
 def _rows(data: Mapping[str, Any], key: str) -> list[Any] | JsonRows:

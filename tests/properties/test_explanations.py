@@ -16,15 +16,6 @@ from tests.properties.explaining import SYSTEMS, plans
 KNOWN = {
     ("ytsaurus", "requests", "no_room_even_with_victims"): "a refusal counts groups that nothing cut",
     ("ytsaurus", "requests", "victims_spared"): "as above, where the pace spares some",
-    ("slurm", "requests", "no_room_even_with_victims"): "the amounts are those without victims",
-    ("slurm", "requests", "wrong_tags"): "said of all requests of a job of which one lacks a node",
-    ("slurm", "requests", "node_outside_partition"): "as above",
-    ("slurm", "requests", "node_not_schedulable"): "as above",
-    ("slurm", "requests", "behind_first_waiting"): "said where no other job waits for the nodes",
-    ("slurm", "allocations", "no_start_in_stage"): "said where another turn of the job took victims",
-    ("slurm", "allocations", "tier_not_lower"): "tiers of the first of several partitions",
-    ("slurm", "allocations", "off_chosen_nodes"): "said on chosen nodes where the fewest are taken",
-    ("slurm", "allocations", "frees_nothing_useful"): "said where the node is taken by others first",
     ("backendai", "requests", "other_request_waits"): "said of a request of which nothing is left",
     ("backendai", "requests", "started"): "as above",
     ("backendai", "requests", "no_lower_priority"): "as above",
@@ -37,13 +28,6 @@ KNOWN = {
     ("yunikorn", "requests", "cycle_full"): "said of a cycle in which nothing was decided",
     ("yunikorn", "allocations", "no_start_in_stage"): "said where another attempt took victims",
     ("yunikorn", "allocations", "not_a_candidate"): "said of the queue that asks",
-    ("gridengine", "requests", "no_free_room"): "nothing is said to be missing of the units before the last",
-    ("gridengine", "requests", "no_room_even_with_victims"): "as above",
-    ("gridengine", "requests", "waits_for_reservation"): "in a few plans other amounts than free room lacks",
-    ("gridengine", "allocations", "no_free_room"): "nothing is said to be missing",
-    ("gridengine", "allocations", "spared_fits_without"): "in a few plans nothing leaves for the request",
-    ("gridengine", "allocations", "max_preemptees"): "in a few plans fewer are preempted than may be",
-    ("gridengine", "requests", "max_preemptees"): "as above",
 }
 
 #: Codes that have no check, as nothing explains with them: stages and what a check of a plan finds.

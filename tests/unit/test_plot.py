@@ -88,10 +88,11 @@ def test_it_renders_in_every_style(style: str) -> None:
         ax.figure.savefig(buffer, format="png")
         buffer.seek(0)
         pixels = plt.imread(buffer)
-        ground = matplotlib.colors.to_rgb(ax.figure.get_facecolor())
-        marks = matplotlib.colors.to_rgb(ax.collections[0].get_colors()[0])
+        marks = ax.collections[0]
+        (halo,) = marks.get_path_effects()
     assert np.ptp(pixels[..., :3]) > 0.5, "something is drawn"
-    assert abs(sum(ground) - sum(marks)) > 1.5, "marks stand out from the ground"
+    assert matplotlib.colors.to_rgb(marks.get_colors()[0]) == (0, 0, 0)
+    assert halo._gc["foreground"] == "white", "marks stand out from any ground and any bar"
 
 
 def test_names_are_text_not_mathematics() -> None:

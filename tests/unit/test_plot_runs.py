@@ -142,7 +142,7 @@ def test_comparison_has_a_panel_a_metric() -> None:
         "b": Metrics({"waiting.p95": float("nan"), "lost_work.cpu": 4.0}),
     }
     axes: Any = plot.comparison(runs)
-    assert [ax.get_title(loc="left") for ax in axes] == ["waiting.p95 (s)", "lost_work.cpu (resource·h)"]
+    assert [ax.get_title(loc="left") for ax in axes] == ["waiting.p95 (s)", "lost_work.cpu (cpu·h)"]
     assert [[p.get_width() for p in ax.patches] for ax in axes] == [[30, 0], [2, 4]]
     assert [t.get_text() for t in axes[0].texts] == ["30", "none"]
     assert labels(axes[0]) == ["a", "b"]

@@ -12,11 +12,24 @@ from typing import Any
 from evenhand import _core
 from evenhand.building.jsontable import JsonRows, resting_collector
 from evenhand.building.parse import CORE_TABLES
-from evenhand.building.problems import COUNTED, Report
+from evenhand.building.problems import COUNTED, Report, shorten
 from evenhand.fields import HEAD, TABLES
 
 _LISTS = {*CORE_TABLES, "commands"} - {"root"}
 _KNOWN = [*HEAD.names, *TABLES]
+#: What is wrong, by how the words of Python's parser begin.
+_SAID = {
+    "Expecting value": "should be a value{found}",
+    "Expecting property name": "should be a name in double quotes{found}",
+    "Expecting ':'": "should be the colon behind a name{found}",
+    "Expecting ','": "should be a comma or a closing bracket{found}",
+    "Illegal trailing comma": "is a comma with nothing behind it",
+    "Unterminated string": "begins a text that is never closed",
+    "Invalid control character": "is a line break or a control character within a text",
+    "Invalid \\": "is a backslash that stands for no character",
+    "Extra data": "follows what is complete already",
+}
+
 DEEPEST = 64
 """Whatever is nested more is wrong, and the parser's to judge."""
 
@@ -130,11 +143,18 @@ def _not_json(text: str | bytes | bytearray, error: json.JSONDecodeError, report
     elif not text.strip():
         report.fail("snapshot", None, "json", "is empty text")
     elif error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string"):
-        where = f"line {error.lineno}, column {error.colno}"
-        report.fail("snapshot", None, "json", f"is JSON that ends too early ({where}: {error.msg})")
+        report.fail("snapshot", None, "json", f"is JSON that ends too early ({what_is_wrong(error)})")
     else:
-        message = f"is not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+        message = f"is not JSON: {what_is_wrong(error)}"
         report.fail("snapshot", None, "json", message, error.doc[error.pos : error.pos + 20])
+
+
+def what_is_wrong(error: json.JSONDecodeError) -> str:
+    """Say where a text is no JSON, and what is wrong there."""
+    rest = error.doc[error.pos :].strip()
+    found = f", not {shorten(rest.split()[0][:20])!r}" if rest else ""
+    said = next((said for begin, said in _SAID.items() if error.msg.startswith(begin)), "cannot be read")
+    return f"line {error.lineno}, column {error.colno} {said.format(found=found)}"
 
 
 class _Names(Sequence[Any]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import date, datetime, time
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,12 @@ _repr = reprlib.Repr()
 _repr.maxother = 60
 _repr.maxlevel = 3
 
+#: So much of a name and of what may be meant by it is the same; with less, words alone are shared.
+_ALIKE = 0.7
+
+#: Among more words than these the nearest is not looked for: it takes a tenth of a second for a thousand.
+_COMPARED = 5000
+
 Name = str | int | None
 Predicate = str | Callable[[], str]
 
@@ -67,18 +74,36 @@ def kind_of(value: object) -> str:
             return "an object"
         case list() | tuple():
             return "a list"
+        case datetime():
+            return "a date and time"
+        case date():
+            return "a date"
+        case time():
+            return "a time of day"
         case _:
             return f"a Python {type(value).__name__}"
 
 
-def nearest(name: object, known: Iterable[str]) -> str:
+def nearest(name: object, known: Iterable[object]) -> str:
     """Return '; did you mean "x"?' for the nearest known name, or nothing."""
-    if not isinstance(name, str) or len(name) > 100:
-        return ""
+    found = nearest_of(name, known)
+    return "" if found is None else f'; did you mean "{printable(found)}"?'
+
+
+def nearest_of(name: object, known: Iterable[object]) -> str | None:
+    """Return the known name that is meant: with a slip, in other letters or cut off; None if none is."""
+    if not isinstance(name, str) or not name.strip() or len(name) > 100:
+        return None
     import difflib
 
-    found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f'; did you mean "{printable(found[0])}"?' if found else ""
+    words = {str(word).casefold(): str(word) for word in known}
+    wanted = name.strip().casefold()
+    if len(words) > _COMPARED:
+        return words.get(wanted)
+    if found := difflib.get_close_matches(wanted, list(words), n=1, cutoff=_ALIKE):
+        return words[found[0]]
+    begun = [word for word in words if (word.startswith(wanted) and len(wanted) > 1) or wanted[:-1] == word]
+    return words[begun[0]] if len(begun) == 1 else None
 
 
 class Report:

@@ -19,6 +19,7 @@ from evenhand.building.readback import read_back
 from evenhand.building.settings import labels_of
 from evenhand.building.times import time_zone
 from evenhand.fields import HEAD, SCHEMA, TABLES, TableSpec
+from evenhand.files import file_kind
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
@@ -40,6 +41,9 @@ def parse_dict(data: Any, report: Report) -> Parser:
 
     if not isinstance(data, Mapping):
         report.fail("snapshot", None, "type", f"is {kind_of(data)}; it must be an object", data)
+        return parser
+    if (kind := file_kind(data)) not in (None, "a snapshot"):
+        report.fail("snapshot", None, "schema", f"is missing: this is {kind}", data["schema"])
         return parser
     for key in sorted(islice((key for key in data if key not in _TOP), COUNTED), key=str):
         report.add("snapshot", None, str(key)[:100], "unknown_field", partial(unknown_field, key, list(TOP)))

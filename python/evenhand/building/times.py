@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.building.problems import shorten
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -55,7 +57,8 @@ def parse_duration(text: str) -> float:
         end = part.end()
     if end == 0 or end != len(stripped):
         raise ValueError(
-            'is not a duration; write seconds as a number, or text such as "30s", "5m", "01:00:00"'
+            f'is "{shorten(text)}", not a duration; write seconds as a number, or text such as "30s", "5m", '
+            '"01:00:00"'
         )
     return total
 
@@ -87,7 +90,8 @@ def parse_instant(text: str, zone: tzinfo | None) -> float:
     try:
         instant = datetime.fromisoformat(text.strip())
     except ValueError:
-        raise ValueError("is not an ISO 8601 instant such as 2026-07-01T12:00:00+00:00") from None
+        message = f'is "{shorten(text)}", not an ISO 8601 instant such as 2026-07-01T12:00:00+00:00'
+        raise ValueError(message) from None
     return datetime_seconds(instant, zone)
 
 

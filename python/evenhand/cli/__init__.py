@@ -34,8 +34,8 @@ def main(argv: list[str] | None = None) -> int:
     """
     open_streams()
     args, strange = parser().parse_known_args(argv)
-    if strange:
-        args.parser.error(f"unrecognized arguments: {' '.join(strange)}")
+    if strange and strange != ["--"]:
+        args.parser.error(f"unrecognized arguments: {strange[0]}")
     try:
         # Commands are imported here so that --help and wrong usage answer at once.
         from evenhand.cli import commands

@@ -28,7 +28,7 @@ __all__ = ["watch"]
 def watch(args: argparse.Namespace) -> int:
     """Plan for a cluster and act, until a signal."""
     from evenhand import act, adapters
-    from evenhand.cli.plans import described_policy, made_policy
+    from evenhand.cli.policies import described_policy, made_policy
 
     system, preset, settings = described_policy(args.policy, args.config)
     state = read_state(args.state)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import re
-from typing import TYPE_CHECKING, Any, NoReturn
 
 from evenhand import __version__
+from evenhand.cli.parsing import Parser, either
+from evenhand.cli.values import Pair, PolicyName, Seconds, Whole
 from evenhand.systems import SYSTEMS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["parser"]
 
@@ -21,36 +18,6 @@ _EPILOG = """\
 exit status: 0 done, 1 the input is wrong (standard error says where), 2 wrong usage
 a FILE of - is standard input; colours appear on a terminal only, and not where NO_COLOR is set
 """
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser that takes options by their whole names, and says what is wrong in plain words."""
-
-    def __init__(self, **given: Any) -> None:
-        super().__init__(**{"allow_abbrev": False, **given})
-
-    def error(self, message: str) -> NoReturn:
-        """Leave with status 2."""
-        super().error(_in_plain_words(message, [*self._option_string_actions]))
-
-
-def _in_plain_words(message: str, options: Sequence[str]) -> str:
-    """Return what is wrong with the arguments, with the nearest words where one is unknown."""
-    from evenhand.building.problems import nearest  # NumPy is not needed for help
-
-    if found := re.fullmatch(r"the following arguments are required: (.+)", message):
-        return f"{_either(found[1].split(', '), 'and')} must be given"
-    if found := re.fullmatch(r"unrecognized arguments: (\S+).*", message):
-        strange = found[1].partition("=")[0]
-        known = nearest(strange, [option for option in options if option.startswith("--")])
-        if strange.startswith("-"):
-            return f"there is no option {strange}{known}"
-        return f"{strange!r} is one argument too many"
-    if found := re.fullmatch(r"(argument .+): invalid choice: '(.*)' \(choose from (.+)\)", message):
-        words = found[3].replace("'", "").split(", ")
-        return f"{found[1]}: {found[2]!r} is none of {', '.join(words)}{nearest(found[2], words)}"
-    message = message.replace("not allowed with argument", "cannot be given together with")
-    return re.sub("expected (one|at least one) argument", "needs a value", message)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -77,7 +44,9 @@ def parser() -> argparse.ArgumentParser:
 
     shares = commands.add_parser("shares", help="compute the fair shares of a snapshot")
     shares.add_argument("file", metavar="FILE", help="snapshot as JSON")
-    shares.add_argument("--config", metavar="FILE.toml", help="settings of the fair shares")
+    shares.add_argument(
+        "--config", metavar="FILE.toml", help="settings of fair shares, or of a policy that has them"
+    )
     shares.add_argument(
         "--state", metavar="FILE", help="state to start from, if it exists; replaced by the next one"
     )
@@ -87,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
     plan.add_argument("file", metavar="FILE", help="snapshot as JSON")
     _plan_options(plan, state="state to start from, if it exists; replaced by the next one")
     plan.add_argument(
-        "--top", type=_number(1), metavar="N", help=f"at most N decisions in the table; default: {_DECISIONS}"
+        "--top", type=Whole(1), metavar="N", help=f"at most N decisions in the table; default: {_DECISIONS}"
     )
     plan.add_argument("--all", action="store_true", help="all decisions in the table")
     plan.add_argument("--save", metavar="PLAN", help="file for the plan, which explain reads")
@@ -143,7 +112,7 @@ def _simulate_command(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     simulate.add_argument(
         "--top",
-        type=_number(1),
+        type=Whole(1),
         default=_TOP,
         metavar="N",
         help=f"at most N rows of a table; default: {_TOP}",
@@ -162,15 +131,15 @@ def _simulate_command(commands: argparse._SubParsersAction[Parser]) -> None:
         "--set",
         action="append",
         required=True,
-        type=_pair(str),
+        type=Pair(str, "NAME=VALUES"),
         dest="space",
         metavar="NAME=VALUES",
         help="values of a setting, such as fair_share_starvation_timeout=30,60 or =30..600; several times",
     )
     drawn = sweep.add_mutually_exclusive_group()
-    drawn.add_argument("--lhs", type=_number(1), metavar="N", help="draw N points, a Latin hypercube")
-    drawn.add_argument("--random", type=_number(1), metavar="N", help="draw N points, one by one")
-    sweep.add_argument("--seed", type=_number(0), metavar="N", help="what draws points and heartbeats")
+    drawn.add_argument("--lhs", type=Whole(1), metavar="N", help="draw N points, a Latin hypercube")
+    drawn.add_argument("--random", type=Whole(1), metavar="N", help="draw N points, one by one")
+    sweep.add_argument("--seed", type=Whole(0), metavar="N", help="what draws points and heartbeats")
     sweep.add_argument(
         "--metric",
         action="append",
@@ -178,7 +147,7 @@ def _simulate_command(commands: argparse._SubParsersAction[Parser]) -> None:
         help="metric that is wanted; several times; default: a few in a table, else all",
     )
     sweep.add_argument("--resume", metavar="FILE", help="file of finished points, which are not run again")
-    sweep.add_argument("--workers", type=_number(1), metavar="N", help="runs at a time; default: processors")
+    sweep.add_argument("--workers", type=Whole(1), metavar="N", help="runs at a time; default: processors")
     sweep.add_argument("--progress", action="store_true", help="show a bar")
     _format_option(sweep)
 
@@ -200,34 +169,41 @@ def _trace_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--column",
         action="append",
-        type=_pair(str),
+        type=Pair(str, "NAME=COLUMN"),
         metavar="NAME=COLUMN",
         help="column of a table that is the workload's NAME, such as submit_time=submitted; several times",
     )
     first, *others = SYSTEMS
     words = [f"{first} (the default)", *others]
     command.add_argument(
-        "--policy", default=first, metavar="NAME[:PRESET]", help=f"system whose rules apply: {_either(words)}"
+        "--policy",
+        type=PolicyName(),
+        default=first,
+        metavar="NAME[:PRESET]",
+        help=f"system whose rules apply: {either(words)}",
     )
     command.add_argument("--config", metavar="FILE.toml", help="settings of the policy")
-    command.add_argument("--nodes", type=_number(1), metavar="N", help="so many equal nodes")
+    command.add_argument("--nodes", type=Whole(1), metavar="N", help="so many equal nodes")
     command.add_argument(
         "--capacity",
         action="append",
-        type=_pair(float),
+        type=Pair(float, "RESOURCE=AMOUNT"),
         metavar="RESOURCE=AMOUNT",
         help="what each of these nodes has, such as cpu=8; several times",
     )
-    command.add_argument("--head", type=_number(1), metavar="N", help="only the first N requests")
+    command.add_argument("--head", type=Whole(1), metavar="N", help="only the first N requests")
     command.add_argument(
-        "--until", type=_seconds, metavar="S", help="seconds to simulate; default: to the end"
+        "--until",
+        type=Seconds(above=True),
+        metavar="TIME",
+        help="how long to simulate, in seconds or such as 10m; default: to the end",
     )
     command.add_argument(
         "--warm-up",
-        type=_seconds,
+        type=Seconds(above=False),
         default=0.0,
-        metavar="S",
-        help="seconds that metrics leave out; default: 0",
+        metavar="TIME",
+        help="how much of the beginning metrics leave out; default: 0",
     )
 
 
@@ -250,13 +226,14 @@ def _watch_command(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     watch.add_argument(
         "--rotate-at",
-        type=_number(0),
+        type=Whole(0),
         default=16,
         metavar="MB",
         help="size at which a new journal is started and the old one kept beside it; 0: never; default: 16",
     )
     watch.add_argument(
         "--policy",
+        type=PolicyName(),
         default="slurm",
         metavar="NAME[:PRESET]",
         help="system whose rules apply; default: slurm, with the cluster's own configuration of each round",
@@ -278,7 +255,11 @@ def _watch_command(commands: argparse._SubParsersAction[Parser]) -> None:
     watch.add_argument("--dry-run", action="store_true", help="change nothing, print what would be run")
     watch.add_argument("--once", action="store_true", help="one round only")
     watch.add_argument(
-        "--interval", type=_seconds, default=30.0, metavar="S", help="seconds between rounds; default: 30"
+        "--interval",
+        type=Seconds(above=True),
+        default=30.0,
+        metavar="S",
+        help="seconds between rounds; default: 30",
     )
     watch.add_argument("--stop-file", metavar="FILE", help="while it exists, no job is asked to leave")
     watch.add_argument(
@@ -294,23 +275,27 @@ def _watch_command(commands: argparse._SubParsersAction[Parser]) -> None:
         help="how victims leave; default: requeue_hold (requeued, and held until their beneficiary runs)",
     )
     caps = watch.add_argument_group("most victims (0: no cap)")
-    caps.add_argument("--per-run", type=_number(0), default=100, metavar="N", help="in a round; default: 100")
-    caps.add_argument("--per-hour", type=_number(0), default=50, metavar="N", help="default: 50")
-    caps.add_argument("--per-owner", type=_number(0), default=10, metavar="N", help="in an hour; default: 10")
-    caps.add_argument("--per-job", type=_number(0), default=3, metavar="N", help="in a day; default: 3")
+    caps.add_argument("--per-run", type=Whole(0), default=100, metavar="N", help="in a round; default: 100")
+    caps.add_argument("--per-hour", type=Whole(0), default=50, metavar="N", help="default: 50")
+    caps.add_argument("--per-owner", type=Whole(0), default=10, metavar="N", help="in an hour; default: 10")
+    caps.add_argument("--per-job", type=Whole(0), default=3, metavar="N", help="in a day; default: 3")
     times = watch.add_argument_group("seconds")
     times.add_argument(
         "--start-timeout",
-        type=_seconds,
+        type=Seconds(above=True),
         default=120.0,
         metavar="S",
         help="for a beneficiary to start; default: 120",
     )
     times.add_argument(
-        "--max-age", type=_seconds, default=60.0, metavar="S", help="of plan and snapshot; default: 60"
+        "--max-age",
+        type=Seconds(above=True),
+        default=60.0,
+        metavar="S",
+        help="of plan and snapshot; default: 60",
     )
     times.add_argument(
-        "--timeout", type=_seconds, default=30.0, metavar="S", help="of a command; default: 30"
+        "--timeout", type=Seconds(above=True), default=30.0, metavar="S", help="of a command; default: 30"
     )
 
 
@@ -327,8 +312,9 @@ def _plan_options(command: argparse.ArgumentParser, *, state: str) -> None:
     words = [f"{first} (the default)", *others]
     command.add_argument(
         "--policy",
+        type=PolicyName(),
         metavar="NAME[:PRESET]",
-        help=f"system whose rules apply: {_either(words)}; NAME:documented (the default) follows its "
+        help=f"system whose rules apply: {either(words)}; NAME:documented (the default) follows its "
         "documents, NAME:upstream its source",
     )
     command.add_argument("--config", metavar="FILE.toml", help="settings of the policy")
@@ -336,7 +322,7 @@ def _plan_options(command: argparse.ArgumentParser, *, state: str) -> None:
     before.add_argument("--state", metavar="FILE", help=state)
     before.add_argument(
         "--as-if-waiting",
-        type=_duration,
+        type=Seconds(above=False),
         metavar="TIME",
         help="in the place of a state: plan as if all had been as it is for so long, such as 10m",
     )
@@ -348,17 +334,12 @@ def _plan_options(command: argparse.ArgumentParser, *, state: str) -> None:
     _format_option(command)
 
 
-def _either(words: Sequence[str], last: str = "or") -> str:
-    """Return words in a row, ``last`` before the last of them."""
-    return f" {last} ".join(filter(None, (", ".join(words[:-1]), words[-1])))
-
-
 def _triggers() -> str:
     """Say what is decided on, with which systems."""
     systems: dict[str, list[str]] = {}
     for word, system in SYSTEMS.items():
-        systems.setdefault(_either([trigger.SAID for trigger in system.triggers]), []).append(word)
-    return ", ".join(f"{said} with {_either(words, 'and')}" for said, words in systems.items())
+        systems.setdefault(either([trigger.SAID for trigger in system.triggers]), []).append(word)
+    return ", ".join(f"{said} with {either(words, 'and')}" for said, words in systems.items())
 
 
 def _table_options(
@@ -371,10 +352,10 @@ def _table_options(
         "--resource", metavar="NAME", help="shares of this resource; default: each row's dominant one"
     )
     group.add_argument(
-        "--depth", type=_number(0), metavar="N", help=f"deepest level of the tree; default: {depth or 'all'}"
+        "--depth", type=Whole(0), metavar="N", help=f"deepest level of the tree; default: {depth or 'all'}"
     )
     group.add_argument(
-        "--top", type=_number(1), metavar="N", help=f"at most N rows, the largest; default: {top}"
+        "--top", type=Whole(1), metavar="N", help=f"at most N rows, the largest; default: {top}"
     )
     group.add_argument(
         "--all", action="store_true", help="all levels and rows, unless --depth or --top limits them"
@@ -386,54 +367,3 @@ def _table_options(
         help=f"operations as rows of the tree; default: {'yes' if operations else 'no'}",
     )
     command.set_defaults(default_depth=depth, default_top=top)
-
-
-def _duration(text: str) -> float | str:
-    """Return a number of seconds as a number, all else for the library to read."""
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 < value < 1e9:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
-    return value
-
-
-class _pair:  # noqa: N801 - argparse shows the name in its messages
-    """Two words with an equals sign between them."""
-
-    def __init__(self, kind: type[str | float]) -> None:
-        self.kind = kind
-
-    def __call__(self, text: str) -> tuple[str, str | float]:
-        name, sign, value = text.partition("=")
-        try:
-            if not name or not sign or not value:
-                raise ValueError
-            return name, self.kind(value)
-        except ValueError:
-            what = "NAME=NUMBER" if self.kind is float else "NAME=WORD"
-            raise argparse.ArgumentTypeError(f"{text!r} is not of the form {what}") from None
-
-
-class _number:  # noqa: N801 - argparse shows the name in its messages
-    """A whole number that is not too small."""
-
-    def __init__(self, least: int) -> None:
-        self.least = least
-
-    def __call__(self, text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = self.least - 1
-        if value < self.least:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {self.least} up")
-        return value

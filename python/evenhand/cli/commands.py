@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
-import tomllib
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from evenhand.building.problems import nearest
 from evenhand.cli.acting import watch
 from evenhand.cli.journal import journal
 from evenhand.cli.plans import demo_decisions, demo_lines, demo_plan, explain, plan
-from evenhand.cli.reading import lines_of, read_snapshot, read_state, write_state
-from evenhand.cli.simulating import simulate, sweep
+from evenhand.cli.policies import fair_share_settings
+from evenhand.cli.reading import lines_of, read_snapshot, read_state, write_files
+from evenhand.cli.simulating import simulate
 from evenhand.cli.streams import (
     Failure,
     glyphs,
@@ -22,14 +23,13 @@ from evenhand.cli.streams import (
     print_json,
     print_lines,
     print_text,
-    read_text,
 )
+from evenhand.cli.sweeping import sweep
 from evenhand.errors import InputError
 
 if TYPE_CHECKING:
     import argparse
 
-    from evenhand.config.fair_share import FairShareSettings
     from evenhand.display.terminal import Line
     from evenhand.shares import Shares
 
@@ -104,10 +104,11 @@ def shares(args: argparse.Namespace) -> int:
         raise Failure(*lines_of(args.file, error)) from error
     if args.resource is not None and args.resource not in snapshot.resources:
         known = ", ".join(map(str, snapshot.resources))
+        hint = nearest(args.resource, snapshot.resources)
         raise Failure(
-            f"argument --resource: {label(args.file)} has no {args.resource!r} but {known}", usage=True
+            f"argument --resource: {label(args.file)} has no {args.resource!r} but {known}{hint}", usage=True
         )
-    settings, state = _settings(args.config), read_state(args.state)
+    settings, state = fair_share_settings(args.config), read_state(args.state)
     try:
         result = fair_share(snapshot, settings, state=state)
     except InputError as error:
@@ -117,7 +118,7 @@ def shares(args: argparse.Namespace) -> int:
             *lines_of({"settings": args.config, "state": args.state}.get(table, args.file), error)
         ) from error
     if args.state:
-        write_state(args.state, result.state)
+        write_files({args.state: result.state._text()})
     _print_shares(args, label(args.file), result)
     return 0
 
@@ -143,23 +144,6 @@ def versions(args: argparse.Namespace) -> int:
     else:
         print_csv(Table({"name": list(found()), "version": list(found().values())}))
     return 0
-
-
-def _settings(path: str | None) -> FairShareSettings | None:
-    if path is None:
-        return None
-    from pydantic import ValidationError
-
-    from evenhand.config.checked import problems_of
-    from evenhand.config.fair_share import FairShareSettings
-
-    try:
-        return FairShareSettings(**tomllib.loads(read_text(path)))
-    except ValidationError as error:
-        found = InputError(problems_of(FairShareSettings, error))
-        raise Failure(*lines_of(path, found)) from error
-    except tomllib.TOMLDecodeError as error:
-        raise Failure(f"{label(path)}: is not TOML: {error}") from error
 
 
 def _print_shares(args: argparse.Namespace, title: str, result: Shares) -> None:

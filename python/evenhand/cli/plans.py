@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-import tomllib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.cli.reading import lines_of, read_state, write_state
-from evenhand.cli.saved import is_saved, opened, save
+from evenhand.cli.policies import made_policy, trigger_of
+from evenhand.cli.reading import lines_of, read_state, write_files
+from evenhand.cli.saved import is_saved, opened, saved
 from evenhand.cli.streams import (
     Failure,
     glyphs,
@@ -20,7 +20,6 @@ from evenhand.cli.streams import (
     print_text,
     read_text,
 )
-from evenhand.config.triggers import CYCLES
 from evenhand.errors import InputError
 from evenhand.explain.facts import seconds
 from evenhand.systems import SYSTEMS
@@ -37,11 +36,8 @@ __all__ = [
     "demo_decisions",
     "demo_lines",
     "demo_plan",
-    "described_policy",
     "explain",
-    "made_policy",
     "plan",
-    "trigger_of",
 ]
 
 _LISTED = 5  # starving elements, rules of refusals, diagnostics
@@ -56,10 +52,10 @@ def plan(args: argparse.Namespace) -> int:
     from evenhand.display.plans import plan_title
 
     result = _planned(args, read_text(args.file))
-    if args.save:
-        save(args.save, result, args.on)
+    written = {args.save: saved(result, args.on)} if args.save else {}
     if args.state:
-        write_state(args.state, result.state)
+        written[args.state] = result.state._text()
+    write_files(written)
     if args.format == "json":
         print_json(result.to_dict())
     elif args.format == "csv":
@@ -179,12 +175,12 @@ def _planned(args: argparse.Namespace, text: str) -> Plan:
     import evenhand as eh
     from evenhand.model import Snapshot
 
+    policy = made_policy(args.policy or next(iter(SYSTEMS)), args.config)
     try:
         snapshot = Snapshot.from_json(text)
     except InputError as error:
         raise Failure(*lines_of(args.file, error)) from error
-    policy = made_policy(args.policy or next(iter(SYSTEMS)), args.config)
-    on = trigger_of(args.on, snapshot, label(args.file))
+    on = trigger_of(args.on, snapshot, label(args.file), policy.RECORD.word)
     state: State | None = read_state(args.state)
     try:
         if args.as_if_waiting is not None:
@@ -192,71 +188,8 @@ def _planned(args: argparse.Namespace, text: str) -> Plan:
         return eh.plan(snapshot, policy, state, on=on)
     except InputError as error:
         # What does not fit together may stand in any of the files.
-        table, field = error.problems[0].table, error.problems[0].field
-        path = {"settings": args.config, "state": args.state}.get(table) or args.file
-        if table == "trigger":
-            raise Failure(*lines_of("argument --on", error), usage=True) from error
-        if field == "as_if_waiting":
-            said = error.problems[0].message.removeprefix("as_if_waiting ")
-            raise Failure(f"argument --as-if-waiting: {said}", usage=True) from error
+        path = {"settings": args.config, "state": args.state}.get(error.problems[0].table) or args.file
         raise Failure(*lines_of(path, error)) from error
-
-
-def described_policy(name: str, config: str | None) -> tuple[str, str, dict[str, Any]]:
-    """Return system, preset and settings that the command line and its file ask for."""
-    system, _, preset = name.partition(":")
-    if system not in SYSTEMS:
-        known = ", ".join(SYSTEMS)
-        raise Failure(f"argument --policy: there is no policy {system!r} but {known}", usage=True)
-    if preset not in ("", *SYSTEMS[system].presets):
-        known = " and ".join(SYSTEMS[system].presets)
-        raise Failure(f"argument --policy: {system} has no preset {preset!r} but {known}", usage=True)
-    settings: dict[str, Any] = {}
-    if config is not None:
-        try:
-            settings = tomllib.loads(read_text(config))
-        except tomllib.TOMLDecodeError as error:
-            raise Failure(f"{label(config)}: is not TOML: {error}") from error
-    # A file that describes a complete policy, too: the command line comes first.
-    if (described := settings.pop("system", system)) != system:
-        raise Failure(
-            f"argument --policy: {label(str(config))} describes {described!r}, not {system}", usage=True
-        )
-    other = settings.pop("preset", SYSTEMS[system].presets[0])
-    return system, preset or other, settings
-
-
-def made_policy(name: str, config: str | None) -> Any:
-    """Return the policy that the command line and its file ask for."""
-    system, preset, settings = described_policy(name, config)
-    try:
-        return SYSTEMS[system].policy(preset, **settings)
-    except InputError as error:
-        raise Failure(*lines_of(config or name, error)) from error
-
-
-def trigger_of(text: str | None, snapshot: Snapshot, file: str) -> Any:
-    """Return what the policy acts on; None: its own."""
-    import evenhand as eh
-
-    if text is None:
-        return None
-    if text in ("round", "run"):
-        return eh.Round() if text == "round" else eh.SchedulingRun()
-    if text == "commands":
-        return eh.Commands(tuple(snapshot.commands))
-    kind, _, node = text.partition(":")
-    if kind == "cycle" and node in CYCLES:
-        return eh.Cycle(node)
-    if kind != "heartbeat" or not node:
-        known = ", ".join(
-            ["round", "heartbeat:NODE", "run", *(f"cycle:{name}" for name in CYCLES), "commands"]
-        )
-        raise Failure(f"argument --on: {text!r} is none of {known}", usage=True)
-    for name in snapshot.names("nodes"):
-        if str(name) == node:
-            return eh.Heartbeat(name)
-    raise Failure(f"argument --on: {file} has no node {node!r}", usage=True)
 
 
 def _lines(result: Plan, head: Line, top: int) -> list[Line]:

@@ -2,16 +2,51 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+import tomllib
+from typing import TYPE_CHECKING, Any
 
 from evenhand.cli.streams import Failure, label, read_text, reason
 from evenhand.errors import InputError
+from evenhand.files import replace_files
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from evenhand.model import Snapshot
     from evenhand.state import State
 
-__all__ = ["lines_of", "read_snapshot", "read_state", "write_state"]
+__all__ = ["lines_of", "read_snapshot", "read_state", "read_toml", "write_files"]
+
+
+#: What is wrong with a text that is no TOML, by how the words of Python's parser begin.
+_NOT_TOML = {
+    "Cannot|Duplicate": "sets a name that is set before",
+    "Expected '='": "should be a name with = and a value behind it",
+    "Expected '\\]|Unclosed": "should be a closing bracket",
+    "Expected newline": "should be the end of the line",
+    "Unterminated|Illegal character '\\\\n'": "should be the closing quote of a text",
+    "Invalid value": "should be a value: a number, true, false, or a text in quotes",
+    "Invalid date": "should be a date",
+    "Unescaped|Escaped|Invalid hex": "is a backslash that stands for no character",
+    "Illegal|Found": "is a character that may not stand there",
+}
+
+
+def read_toml(path: str) -> dict[str, Any]:
+    """Read settings."""
+    text = read_text(path)
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        if text.lstrip().startswith("{"):
+            said = "is JSON, not TOML: settings are lines such as NAME = VALUE, in tables [TABLE]"
+            raise Failure(f"{label(path)}: {said}") from error
+        known = [said for begin, said in _NOT_TOML.items() if re.match(begin, str(error))]
+        place = re.search(r"\(at (line \d+, column \d+|end of document)\)$", str(error))
+        where = place[1].replace("end of document", "the end") if place else "it"
+        said = known[0] if known else "should be a line such as NAME = VALUE or [TABLE]"
+        raise Failure(f"{label(path)}: is not TOML: {where} {said}") from error
 
 
 def read_snapshot(path: str) -> Snapshot:
@@ -37,11 +72,12 @@ def read_state(path: str | None) -> State | None:
         raise Failure(f"{label(path)}: cannot be read: {reason(error)}") from error
 
 
-def write_state(path: str, state: State) -> None:
-    """Replace a state file."""
+def write_files(contents: Mapping[str, str]) -> None:
+    """Replace files, all of them or none."""
     try:
-        state.save(path)
+        replace_files(contents.items())
     except OSError as error:
+        path = error.filename if error.filename in contents else " and ".join(contents)
         raise Failure(f"{label(path)}: cannot be written: {reason(error)}") from error
 
 

@@ -3,30 +3,41 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from evenhand import __version__
-from evenhand.cli.streams import Failure, label, reason
+from evenhand.building.jsontext import what_is_wrong
+from evenhand.building.problems import kind_of, shorten
+from evenhand.cli.reading import lines_of
+from evenhand.cli.streams import Failure, label
 from evenhand.errors import InputError
-from evenhand.files import replace_file
 from evenhand.systems import SYSTEMS
 
 if TYPE_CHECKING:
     from evenhand.plans import Plan
 
-__all__ = ["is_saved", "opened", "save"]
+__all__ = ["is_saved", "opened", "saved"]
 
 _SCHEMA = "evenhand/plan/1"
-_BEGINS = f'{{"schema": "{_SCHEMA}"'
+_BEGINS = re.compile(r'\s*\{\s*"schema"\s*:\s*"evenhand/plan/')
+_PARTS: dict[str, Any] = {
+    "evenhand": str,
+    "snapshot": dict,
+    "policy": dict,
+    "state_before": dict | None,
+    "on": str | None,
+    "decisions": list,
+}
 
 
 def is_saved(text: str) -> bool:
-    """Return whether a text is a saved plan."""
-    return text.startswith(_BEGINS)
+    """Return whether a text is a saved plan, be it of another version."""
+    return _BEGINS.match(text) is not None
 
 
-def save(path: str, plan: Plan, on: str | None) -> None:
-    """Write a plan with all that it was made from; `on` is what the command line called its trigger."""
+def saved(plan: Plan, on: str | None) -> str:
+    """Return a plan with all that it was made from; `on` is what the command line called its trigger."""
     before = plan.state_before
     data = {
         "schema": _SCHEMA,
@@ -37,28 +48,60 @@ def save(path: str, plan: Plan, on: str | None) -> None:
         "on": on,
         "decisions": plan.decisions.to_list(),
     }
-    try:
-        replace_file(path, json.dumps(data, allow_nan=False) + "\n")
-    except OSError as error:
-        raise Failure(f"{label(path)}: cannot be written: {reason(error)}") from error
+    return json.dumps(data, allow_nan=False) + "\n"
 
 
 def opened(path: str, text: str) -> Plan:
     """Return a saved plan, made again from what it was made from."""
-    import evenhand as eh
-    from evenhand.cli.plans import trigger_of
-
     try:
-        data = json.loads(text)
-        snapshot = eh.Snapshot.from_dict(data["snapshot"])
-        settings: dict[str, Any] = dict(data["policy"])
-        policy = SYSTEMS[settings.pop("system")].policy(settings.pop("preset"), **settings)
-        before, decisions = data["state_before"], data["decisions"]
-        state = None if before is None else eh.State.from_dict(before)
-        plan = eh.plan(snapshot, policy, state, on=trigger_of(data["on"], snapshot, label(path)))
-    except (InputError, KeyError, TypeError, ValueError) as error:
+        data = _read(text)
+        plan = _made(data, path)
+    except InputError as error:
+        said = lines_of(f"{label(path)}: is not a complete saved plan", error)
+        raise Failure(*said) from error
+    except _Incomplete as error:
         raise Failure(f"{label(path)}: is not a complete saved plan: {error}") from error
-    if plan.decisions.to_list() != decisions:
-        made = f"it was made by version {data.get('evenhand')}, this is {__version__}"
+    if plan.decisions.to_list() != data["decisions"]:
+        made = f"it was made by version {shorten(data['evenhand'])}, this is {__version__}"
         raise Failure(f"{label(path)}: the plan decides otherwise now than when it was saved; {made}")
     return plan
+
+
+class _Incomplete(Exception):
+    """What a saved plan lacks."""
+
+
+def _read(text: str) -> dict[str, Any]:
+    """Return what a saved plan holds, each part of the kind that it is."""
+    try:
+        data: dict[str, Any] = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise _Incomplete(what_is_wrong(error)) from error
+    except (RecursionError, ValueError) as error:
+        raise _Incomplete("it is nested too deeply, or has a number of thousands of digits") from error
+    if data["schema"] != _SCHEMA:
+        raise _Incomplete(f"its schema is {shorten(data['schema'])}; this version reads {_SCHEMA}")
+    for key, kinds in _PARTS.items():
+        if key not in data:
+            raise _Incomplete(f"{key} is missing")
+        if not isinstance(data[key], kinds):
+            raise _Incomplete(f"{key} is {kind_of(data[key])}")
+    return data
+
+
+def _made(data: dict[str, Any], path: str) -> Plan:
+    import evenhand as eh
+    from evenhand.cli.policies import trigger_of
+
+    snapshot = eh.Snapshot.from_dict(data["snapshot"])
+    settings: dict[str, Any] = dict(data["policy"])
+    system, preset = settings.pop("system", None), settings.pop("preset", None)
+    if system not in [*SYSTEMS]:
+        raise _Incomplete(f"its policy is of {shorten(system)}; there are {', '.join(SYSTEMS)}")
+    policy = SYSTEMS[system].policy(preset, **settings)
+    state = None if data["state_before"] is None else eh.State.from_dict(data["state_before"])
+    try:
+        on = trigger_of(data["on"], snapshot, label(path), system)
+    except Failure as error:
+        raise _Incomplete(error.lines[0].removeprefix("argument --on: ")) from error
+    return eh.plan(snapshot, policy, state, on=on)

@@ -1,25 +1,23 @@
-"""The commands that let time go by: simulate, sweep."""
+"""The command that lets time go by, and what it shares with sweep."""
 
 from __future__ import annotations
 
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from evenhand.cli.plans import made_policy
+from evenhand.cli.policies import made_policy
 from evenhand.cli.reading import lines_of
 from evenhand.cli.streams import Failure, label, print_csv, print_json, print_text, reason
 from evenhand.errors import EvenhandError, InputError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable
 
     from evenhand.model import Snapshot
     from evenhand.simulate import Workload
 
-__all__ = ["simulate", "sweep"]
-
-#: What a table of a sweep shows unless it is said.
-_SHOWN = ("starvation.p95", "preemptions_per_hour", "waiting.p50", "waiting.p95")
+__all__ = ["once", "printed", "simulate", "start"]
 
 
 def simulate(args: argparse.Namespace) -> int:
@@ -29,14 +27,15 @@ def simulate(args: argparse.Namespace) -> int:
     from evenhand.simulate.running import simulate as run
 
     policy = made_policy(args.policy, args.config)
-    workload, snapshot, until = _start(args)
+    workload, snapshot, until = start(args)
     try:
         result = run(snapshot, policy, workload, until=until)
     except InputError as error:
-        raise Failure(*lines_of(args.trace, error)) from error
+        lines = lines_of(args.trace, error)
+        raise Failure(*(line.replace("until=", "--until") for line in lines)) from error
     if args.table != "metrics":
         table = getattr(result, args.table)
-        _print(args, table.to_dict(), table, args.top)
+        printed(args, table.to_dict(), table, args.top)
         return 0
     metrics = measure(result, warm_up=args.warm_up)
     if args.format == "table":
@@ -44,58 +43,12 @@ def simulate(args: argparse.Namespace) -> int:
         print_text(table_text(metrics.table(), max_rows=len(metrics)))
     else:
         found = {name: None if value != value else value for name, value in metrics.items()}
-        _print(args, found | {"notes": workload.notes}, metrics.table(), None)
+        printed(args, found | {"notes": workload.notes}, metrics.table(), None)
     return 0
 
 
-def sweep(args: argparse.Namespace) -> int:
-    """Replay a trace under many settings, and print a row for each."""
-    from evenhand.sweep.running import sweep as run
-
-    policy = made_policy(args.policy, args.config)
-    space = {name: _values(name, text) for name, text in args.space}
-    workload, snapshot, until = _start(args)
-    metrics = args.metric
-    if metrics is None and args.format == "table":
-        metrics = [
-            *_SHOWN,
-            *(f"{name}.{r}" for name in ("lost_work", "utilisation") for r in snapshot.resources),
-        ]
-    drawn = {name: getattr(args, name) for name in ("lhs", "random", "seed", "resume", "workers", "progress")}
-    try:
-        table = run(
-            snapshot, policy, workload, space, metrics=metrics, until=until, warm_up=args.warm_up, **drawn
-        )
-    except InputError as error:
-        usage = {"space", "settings"} & {problem.table for problem in error.problems}
-        named = "argument --set" if usage else label(args.trace)
-        raise Failure(*(f"{named}: {p.message}" for p in error.problems), usage=bool(usage)) from error
-    except OSError as error:
-        raise Failure(f"{label(args.resume)}: cannot be used: {reason(error)}") from error
-    _print(args, table.to_dict(), table, len(table))
-    return 0
-
-
-def _values(name: str, text: str) -> Any:
-    """Return the values that are written as ``a,b,c``, or the range ``a..b``."""
-    import json
-
-    from evenhand.sweep.space import between
-
-    def value(word: str) -> Any:
-        try:
-            return json.loads(word)
-        except ValueError:
-            return word
-
-    low, dots, high = text.partition("..")
-    try:
-        return between(value(low), value(high)) if dots else [value(word) for word in text.split(",")]
-    except InputError as error:
-        raise Failure(f"argument --set: {label(name)} is no range of numbers", usage=True) from error
-
-
-def _print(args: argparse.Namespace, content: dict[str, Any], table: Any, rows: int | None) -> None:
+def printed(args: argparse.Namespace, content: dict[str, Any], table: Any, rows: int | None) -> None:
+    """Print a table, and as JSON what is given for it."""
     from evenhand.display.terminal import table_text
 
     if args.format == "json":  # which has no word for what is not a number
@@ -111,6 +64,16 @@ def _print(args: argparse.Namespace, content: dict[str, Any], table: Any, rows: 
         print_csv(table)
     else:
         print_text(table_text(table, max_rows=rows or 20))
+
+
+def once(option: str, pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Return pairs by name; one name twice is wrong usage."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise Failure(f"argument {option}: {label(name)} is given twice", usage=True)
+        found[name] = value
+    return found
 
 
 def _read(args: argparse.Namespace) -> Workload:
@@ -133,10 +96,16 @@ def _read(args: argparse.Namespace) -> Workload:
             case "philly":
                 return traces.philly(args.trace, **({} if args.nodes is None else {"nodes": args.nodes}))
             case _:
-                return traces.frame(PurePath(args.trace), dict(args.column) if args.column else None)
+                columns = once("--column", args.column) if args.column else None
+                return traces.frame(PurePath(args.trace), columns)
     except InputError as error:
         if any(problem.row is None and problem.field == "pools" for problem in error.problems):
-            raise Failure(*(f"argument --pools: {p.message}" for p in error.problems), usage=True) from error
+            words = error.problems[0].message.partition("must be of ")[2].partition(", joined by")[0]
+            said = f"{args.pools!r} is none of {words}, nor several of them joined by /"
+            raise Failure(f"argument --pools: {said}", usage=True) from error
+        if kind == "table" and [(p.field, p.rule) for p in error.problems] == [("name", "required")]:
+            said = error.problems[0].message.partition("; columns=")[0]
+            raise Failure(f"{label(args.trace)}: {said}; say which it is: --column name=COLUMN") from error
         raise Failure(*_lines(args.trace, error)) from error
     except OSError as error:
         raise Failure(f"{label(args.trace)}: cannot be read: {reason(error)}") from error
@@ -158,16 +127,25 @@ def _kind(path: str) -> str:
     raise Failure(f"argument --kind: the name of {label(path)} does not tell; say which", usage=True)
 
 
-def _start(args: argparse.Namespace) -> tuple[Workload, Snapshot, float | None]:
+def start(args: argparse.Namespace) -> tuple[Workload, Snapshot, float | None]:
     """Return the workload, what is at its beginning, and when it ends."""
+    if args.until is not None and args.warm_up >= args.until:
+        said = f"metrics would leave out all that --until {args.until:g} simulates"
+        raise Failure(f"argument --warm-up: {said}", usage=True)
     workload = _read(args)
     workload = workload if args.head is None else workload.head(args.head)
     nodes = None if not args.capacity else args.nodes
+    if args.nodes is not None and nodes is None and args.kind != "philly":
+        raise Failure("argument --nodes: needs --capacity: what each of them has", usage=True)
     if args.capacity and nodes is None:
         raise Failure("argument --capacity: needs --nodes", usage=True)
+    capacity = once("--capacity", args.capacity or ())
     try:
-        snapshot = workload.snapshot(nodes, **dict(args.capacity or ()))
+        snapshot = workload.snapshot(nodes, **capacity)
     except InputError as error:
+        if any((problem.field or "").startswith("capacity.") for problem in error.problems):
+            said = error.problems[0].message.removeprefix("capacity.").replace(" of the nodes", "", 1)
+            raise Failure(f"argument --capacity: {said}", usage=True) from error
         if any(problem.field == "nodes" and problem.rule == "type" for problem in error.problems):
             message = (
                 f"argument --nodes: {label(args.trace)} says nothing of nodes; give --nodes and --capacity"

@@ -8,9 +8,10 @@ from typing import Any, ClassVar, Self, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from evenhand.building.problems import nearest, shorten
+from evenhand.building.problems import kind_of, nearest, shorten
 from evenhand.errors import InputError, Problem, printable
 from evenhand.frozen import freeze
+from evenhand.units.text import number
 
 __all__ = ["CheckedSettings", "broken", "problems_of", "under_own_names"]
 
@@ -46,10 +47,10 @@ _MUST_BE = {
     "literal_error": "{expected}",
     "finite_number": "finite",
     "string_too_short": "at least {min_length} character long",
-    "greater_than": "above {gt:g}",
-    "greater_than_equal": "at least {ge:g}",
-    "less_than": "below {lt:g}",
-    "less_than_equal": "at most {le:g}",
+    "greater_than": "above {gt}",
+    "greater_than_equal": "at least {ge}",
+    "less_than": "below {lt}",
+    "less_than_equal": "at most {le}",
 }
 
 
@@ -133,7 +134,7 @@ class CheckedSettings(BaseModel):
             return cls(**changes)
         if isinstance(name, str) and name == "upstream":
             return cls(**{**cls.UPSTREAM, **cls.renamed(changes)})
-        message = f'preset is {shorten(name)}; it must be "documented" or "upstream"'
+        message = f'preset is {shorten(name) or "empty"}; it must be "documented" or "upstream"'
         raise InputError([Problem("settings", None, None, "preset", "choice", shorten(name), message)])
 
     def replace(self, **changes: Any) -> Self:
@@ -247,7 +248,7 @@ def _said(model: type[BaseModel], detail: ErrorDetails) -> list[tuple[str, str, 
         return [(".".join((*where, field)), rule, said) for field, rule, said in context["issues"]]
     field = ".".join(where)
     if detail["type"] == "extra_forbidden":
-        return [(field, "unknown_field", f"is unknown{nearest(where[-1], _known(model, where[:-1]))}")]
+        return [(field, "unknown_field", f"is unknown{_meant(model, where)}")]
     value = detail["input"]
     if detail["type"] == "rule":
         return [(field, context["rule"], detail["msg"])]
@@ -255,8 +256,34 @@ def _said(model: type[BaseModel], detail: ErrorDetails) -> list[tuple[str, str, 
     if (known := _MUST_BE.get(detail["type"])) is None:
         message = detail["msg"].replace("Input", "it", 1)
     else:
-        message = f"it must be {known.format(**context)}"
-    return [(field, rule, f"is {shorten(value)}; {message}")]
+        message = f"it must be {known.format(**{name: _read(of) for name, of in context.items()})}"
+    return [(field, rule, f"is {_shown(value)}; {message}")]
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return shorten(value) or "empty" if isinstance(value, str | int | float) else kind_of(value)
+
+
+def _read(value: object) -> object:
+    return number(value) if isinstance(value, int | float) else value
+
+
+def _meant(model: type[BaseModel], where: list[str]) -> str:
+    """Return the setting that may be meant by an unknown one: of its section, or the same of another."""
+    *path, name = where
+    sections = [[], *([section] for section in _sections(model))]
+    others = {known: ".".join((*at, known)) for at in sections if at != path for known in _known(model, at)}
+    if (hint := nearest(name, _known(model, path))) and name not in others:
+        return hint
+    same = [others[known] for known in others if known.casefold() == name.casefold()]
+    return f'; did you mean "{printable(same[0])}"?' if same else ""
+
+
+def _sections(model: type[BaseModel]) -> list[str]:
+    """Return the fields that are settings themselves."""
+    return [name for name in model.model_fields if _known(model, [name])]
 
 
 def _known(model: type[BaseModel], path: list[str]) -> list[str]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import types
+import typing
+from typing import TYPE_CHECKING, Annotated, Any
 
 from annotated_types import Ge, Gt, Le, MinLen
 from pydantic import BeforeValidator, Field, PlainSerializer, Strict
 from pydantic_core import PydanticCustomError
 
 from evenhand.building.single import CellError, one_duration
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
 
 __all__ = [
     "LATEST",
@@ -20,6 +25,7 @@ __all__ = [
     "Positive",
     "Texts",
     "UnitShare",
+    "unit_of",
 ]
 
 #: The longest duration, a hundred years.
@@ -53,3 +59,31 @@ Amounts = dict[Annotated[str, MinLen(1)], NonNegative]
 
 #: A list of texts.
 Texts = Annotated[tuple[str, ...], Strict(False), PlainSerializer(list)]
+
+
+def unit_of(name: str, field: FieldInfo) -> str:
+    """Return the unit of a setting.
+
+    Parameters
+    ----------
+    name : str
+    field : FieldInfo
+        Of a settings model.
+
+    Returns
+    -------
+    str
+        "seconds" where a duration or text such as "30s" is read; empty: it has none.
+    """
+    if name.endswith("_s"):
+        return "seconds"
+    found, left = list(field.metadata), [field.annotation]
+    while left:
+        kind = left.pop()
+        arguments = typing.get_args(kind)
+        if typing.get_origin(kind) is Annotated:
+            found += arguments[1:]
+            left.append(arguments[0])
+        elif typing.get_origin(kind) in (typing.Union, types.UnionType):
+            left += arguments
+    return "seconds" if any(getattr(one, "func", None) is _seconds for one in found) else ""

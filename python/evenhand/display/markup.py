@@ -12,6 +12,7 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from evenhand.display.palette import css
 from evenhand.display.text import BAR_MEANS, clean
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def safe(value: object) -> str:
 @cache
 def _style() -> str:
     text = files("evenhand.display").joinpath("style.css").read_text("utf-8")
-    return " ".join(text.split())
+    return f".evenhand {{ {css()} }} {' '.join(text.split())}"
 
 
 def wrap(plain: str, *parts: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.building.problems import nearest
 from evenhand.display.tree import Row, Tree
 
 if TYPE_CHECKING:
@@ -137,7 +138,10 @@ def overview(shares: Shares, resource: str | None = None) -> Overview:
     elif resource in resources:
         index = np.full(count, resources.index(resource))
     else:
-        raise ValueError(f"no resource {resource!r}; there are {', '.join(map(repr, resources))}")
+        raise ValueError(
+            f"no resource {resource!r}; there are {', '.join(map(repr, resources))}"
+            f"{nearest(resource, resources)}"
+        )
     every = np.arange(count)
 
     def column(quantity: str) -> Array:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.display.palette import ANSI
 from evenhand.display.text import (
     BAR_MEANS,
     COLUMNS_MEAN,
@@ -49,7 +50,6 @@ __all__ = [
 # A line is a sequence of (style, text); styles are the roles of bars and the ones below.
 Line = list[tuple[str, str]]
 
-_ANSI = {"head": "1", "dim": "2", "warn": "33", "used": "36", "above": "33", "owed": "2", "mark": "35"}
 _WIDTH = 110
 _BAR, _WIDEST_BAR = 17, 48  # columns: in a text, and where the width is known
 _LEAST_BAR, _LEAST_NAME = 8, 24  # columns, however little room there is
@@ -67,7 +67,7 @@ def paint(lines: Iterable[Line], *, color: bool = False) -> str:
             parts.pop()
         if parts:
             parts[-1] = (parts[-1][0], parts[-1][1].rstrip())
-        out.append("".join(f"\x1b[{_ANSI[s]}m{t}\x1b[0m" if color and s in _ANSI else t for s, t in parts))
+        out.append("".join(f"\x1b[{ANSI[s]}m{t}\x1b[0m" if color and s in ANSI else t for s, t in parts))
     return "\n".join(out)
 
 

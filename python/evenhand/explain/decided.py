@@ -9,6 +9,7 @@ import numpy as np
 from evenhand.explain.explanation import Claim, Explanation, claims
 from evenhand.explain.facts import Facts, listed, name_of, seconds, sentence
 from evenhand.explain.fair import bound_rows, holding, share_rows
+from evenhand.explain.told import told_of_victim
 from evenhand.reasons import ACTIONS, GROUPS, reason
 
 if TYPE_CHECKING:
@@ -54,16 +55,20 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
         "over": "",
         **_counted(decision),
     }
+    told = told_of_victim(facts, row)
+    fields |= told.fields
     if decision.reason == "resource_overcommit":
         over = facts.object(np.maximum(-column("free_before")[row], 0))
         fields["lacking"] = f"{facts.amounts(over)} too much"
     violated = int(column("violated")[row])
     if violated >= 0:
         fields["violated"] = facts.element(violated)
-        numbers = decision.numbers
-        fields["over"] = facts.amounts_of(numbers.get("usage", {}), numbers.get("limits", {}))
-    text = sentence(reason(decision.reason, "victim").sentence.format(**fields))
-    found = [Claim(decision.reason, text, decision.numbers)]
+        given = decision.numbers
+        fields["over"] = facts.amounts_of(given.get("usage", {}), given.get("limits", {}))
+    text = sentence(reason(decision.reason, "victim").sentence.format(**fields) + told.text)
+    numbers = {**decision.numbers, **told.numbers}
+    found = [Claim(decision.reason, text, numbers)]
+    found += [Claim("chosen", sentence(one), told.numbers) for one in told.sentences]
     served = int(column("beneficiary_operation")[row])
     rows = {
         "needed": needed,
@@ -85,7 +90,7 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
         "allocations",
         decision.reason,
         tuple(found),
-        decision.numbers,
+        numbers,
         **facts.table(rows, ("needed", "given back", "kept")),
     )
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.building.problems import nearest
 from evenhand.errors import printable
 from evenhand.explain.decided import explain_resumed, explain_start, explain_victim, rows_of
 from evenhand.explain.facts import Facts
@@ -49,7 +50,8 @@ def find(plan: Plan, name: str | int, tables: tuple[str, ...]) -> tuple[str, int
         for row, known in enumerate(plan.snapshot.names(table)):
             if str(known) == wanted:
                 return table, row
-    raise KeyError(f"there is no {name!r} among {', '.join(tables)}")
+    hint = nearest(wanted, [one for table in tables for one in plan.snapshot.names(table)])
+    raise KeyError(f"there is no {name!r} among {', '.join(tables)}{hint}")
 
 
 def why(plan: Plan, name: str | int, table: str | None) -> Explanation:

@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 _MOST = 4  # resources, names
+_NOISE = 1e-12  # of a total: what dividing by it and multiplying again leaves
 
 
 def name_of(value: object) -> str:
@@ -167,9 +168,14 @@ class Facts:
         return np.divide(quanta, total, out=np.zeros(len(total)), where=total > 0)
 
     def from_shares(self, shares: NDArray[np.float64]) -> dict[str, float]:
-        """Return shares of the cluster as amounts by resource."""
-        total = self.snapshot.total
-        return {r: float(s) * total[r] for r, s in zip(self.snapshot.resources, shares, strict=True)}
+        """Return shares of the cluster as amounts by resource; whole quanta but for rounding are whole."""
+        total, quantum = self.snapshot.total, self.snapshot.quantum
+        found = {}
+        for r, share in zip(self.snapshot.resources, shares, strict=True):
+            amount = float(share) * total[r]
+            whole = round(amount / quantum[r]) * quantum[r]
+            found[r] = whole if abs(amount - whole) <= _NOISE * total[r] else amount
+        return found
 
     def table(self, rows: Mapping[str, Mapping[str, float]], by: Iterable[str] = ()) -> dict[str, Any]:
         """Return rows of amounts for an explanation, of the resources that play a part.

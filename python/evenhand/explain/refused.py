@@ -10,6 +10,7 @@ from evenhand.explain.decided import rows_of
 from evenhand.explain.explanation import Claim, Explanation
 from evenhand.explain.facts import Facts, name_of, sentence
 from evenhand.explain.fair import bound_rows, holding, share_rows, shares_of
+from evenhand.explain.told import told_of_outcome
 from evenhand.fields import TABLES
 from evenhand.reasons import GROUPS, OUTCOMES, STAGES, reason
 
@@ -45,7 +46,9 @@ def explain_spared(facts: Facts, row: int) -> Explanation:
     rows: dict[str, Any] = {}
     numbers: dict[str, Any] = {}
     code = int(facts.plan.groups.codes[row])
-    looked_at, found = _outcomes(facts, "allocation", row, operation)
+    looked_at, found, because = _outcomes(facts, "allocation", row, operation)
+    if because:
+        first = f"{first.removesuffix('.')}: {because}"
     if state == "preempted":
         numbers["needed"] = needed = _back(facts, row)
         said.append(Claim("needs", f"To resume it needs {facts.amounts(needed)} more than it keeps."))
@@ -104,10 +107,12 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
     said = [facts.standing(facts.pools + operation)]
     after = facts.claim(operation)
     refused = facts.refusal(row)
-    looked_at, found = _outcomes(facts, "request", row, operation)
+    looked_at, found, because = _outcomes(facts, "request", row, operation)
+    if because:
+        first = f"{first.removesuffix('.')}: {because}"
     verdict = refused.rule if refused else looked_at[0]["outcome"] if looked_at else ""
     compared = facts.compared(refused.rule, operation, row) if refused else {}
-    if refused and not found:
+    if refused and not looked_at:
         numbered = f" ({facts.pairs(compared)})." if compared else "."
         said.append(Claim(verdict, refused.message.removesuffix(".") + numbered, compared))
     elif not verdict:
@@ -116,6 +121,8 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
     numbers: dict[str, Any] = {"needed": needed, "count": count, **facts.order(operation)}
     if refused:
         numbers |= {**refused.numbers, **compared}
+    if because:
+        numbers |= looked_at[0].get("compared", {})
     every = (Claim(verdict, first, numbers), *said, *after, *found)
     rows: dict[str, Any] = {"needed": needed}
     if looked_at and looked_at[0]["missing"]:
@@ -130,10 +137,11 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
 
 def _outcomes(
     facts: Facts, what: Literal["request", "allocation"], row: int, operation: int
-) -> tuple[list[dict[str, Any]], list[Claim]]:
+) -> tuple[list[dict[str, Any]], list[Claim], str]:
     """Return one object and one claim a kind of outcome, in the order in which they first came.
 
-    That there was nothing to repair comes last, and is not said where there is more to say.
+    That there was nothing to repair comes last, and is not said where there is more to say. What a policy
+    says of the first in its own words is not among the claims: it ends the first sentence.
     """
     trace = facts.plan._core.trace(what, row)
     kinds: dict[tuple[int, int], list[int]] = {}
@@ -142,6 +150,7 @@ def _outcomes(
     total = np.maximum(np.asarray(facts.snapshot._core.total, np.float64), 1.0)
     looked_at: list[dict[str, Any]] = []
     found: list[Claim] = []
+    because, said = "", 0
     nothing = OUTCOMES.index("no_violation")
     for (stage, outcome), rows in sorted(kinds.items(), key=lambda kind: kind[0][1] == nothing):
         lacks = np.maximum(trace["numbers"][rows], 0)
@@ -150,15 +159,37 @@ def _outcomes(
         event = _event(facts, trace, nearest)
         numbers = facts.compared(code, operation, int(trace["request"][nearest]))
         numbers |= facts.paced(trace, nearest)
-        compared = {"compared": numbers} if numbers else {}
-        looked_at.append({"stage": STAGES[stage], "outcome": code, "times": len(rows), **event, **compared})
-        if outcome != nothing or not found:
+        met = {"stage": STAGES[stage], "outcome": code, "times": len(rows), **event}
+        told = told_of_outcome(facts, what, row, met, _recorded(trace, nearest))
+        node = {} if told.node is None else {"node": told.node}
+        every = {**numbers, **told.numbers}
+        looked_at.append({**met, **node, **({"compared": every} if every else {})})
+        if outcome == nothing and found:
+            continue
+        said += 1
+        if said > _MOST:
+            continue
+        if not told.text:
+            compared = {"compared": numbers} if numbers else {}
             text = _outcome(facts, what, stage, code, len(rows), {**event, **compared}, operation)
-            found.append(Claim(code, text, numbers))
-    if len(found) > _MOST:
-        more = f"{len(found) - _MOST} more kinds of outcomes are in looked_at."
-        found = [*found[:_MOST], Claim("more", more)]
-    return looked_at, found
+            found.append(Claim(code, text, every))
+        elif len(looked_at) == 1:
+            because = f"{told.text}{_nearest(len(rows))}."
+        else:
+            found.append(Claim(code, sentence(told.text + _nearest(len(rows))), every))
+        found += [Claim(code, sentence(one), told.numbers) for one in told.sentences]
+    if said > _MOST:
+        found.append(Claim("more", f"{said - _MOST} more kinds of outcomes are in looked_at."))
+    return looked_at, found, because
+
+
+def _nearest(times: int) -> str:
+    return f" (the nearest of {times:,} times)" if times > 1 else ""
+
+
+def _recorded(trace: Mapping[str, Any], row: int) -> Mapping[str, Any]:
+    facts: Any = trace.get("facts")
+    return {} if facts is None else dict(facts[row])
 
 
 def _event(facts: Facts, trace: Mapping[str, NDArray[Any]], row: int) -> dict[str, Any]:
@@ -195,6 +226,4 @@ def _outcome(
         text += f" ({facts.pairs(event['compared'])})"
     if where and "{stage}" not in template:
         text = f"{where}: {text}"
-    if times > 1:
-        text += f" (the nearest of {times:,} times)"
-    return sentence(text)
+    return sentence(text + _nearest(times))

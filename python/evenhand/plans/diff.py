@@ -239,4 +239,4 @@ def _listed(names: list[Name | None]) -> str:
     from evenhand.display.text import clean
 
     more = len(names) - _NAMED
-    return ", ".join(map(clean, names[:_NAMED])) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(map(clean, names[:_NAMED])) + (f" and {more:,} more" if more > 0 else "")

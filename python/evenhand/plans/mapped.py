@@ -203,7 +203,7 @@ class MappedCore:
     def _facts(self, facts: Mapping[str, Any]) -> dict[str, Any]:
         """Return what was compared, by rows of the snapshot."""
         out = dict(facts)
-        for kind in ("operations", "requests", "pools", "nodes"):
+        for kind in ("operations", "requests", "allocations", "pools", "nodes"):
             places = self._places["queues" if kind == "pools" else kind]
 
             def row(live: Any, places: NDArray[Any] = places) -> Any:

@@ -193,7 +193,7 @@ def _seconds(value: Any) -> float:
     try:
         seconds = float(one_duration(value))
         if not 0 <= seconds <= LONGEST:
-            raise CellError("range", "is out of range; it must be between 0 and a hundred years")
+            raise CellError("range", f"is {shorten(value)}; it must be between 0 and a hundred years")
     except CellError as error:
         message = printable(f"as_if_waiting {error}")
         shown = printable(shorten(value))

@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.display.text import amount, clean, fit
 from evenhand.errors import require
-from evenhand.plot._axes import BLUE, ROW, tidy
+from evenhand.plot._axes import COUNTS, ROW, inked, tidy
 from evenhand.simulate.metrics import unit_of
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["comparison"]
 
-_NAME = 22
+_NAME, _TITLE = 22, 36  # characters
 _COLUMNS = 3
 #: Drawn by default, as far as any run has them; of resources the first one.
 _USUAL = (
@@ -28,6 +28,7 @@ _USUAL = (
 )
 
 
+@inked
 def comparison(
     runs: Mapping[str, Mapping[str, float]],
     *,
@@ -83,8 +84,9 @@ def comparison(
     for i, (ax, name) in enumerate(zip(axes, names, strict=False)):
         _panel(ax, [float(run.get(name, np.nan)) for run in runs.values()])
         unit = unit_of(name)
-        said = name if unit == "1" else f"{name} ({unit.replace(' x ', '·')})"
-        ax.set_title(clean(said), loc="left", fontsize="small", parse_math=False)
+        unit = unit.replace("resource", name.rpartition(".")[2]).replace(" x ", "·")
+        said = fit(clean(name if unit == "1" else f"{name} ({unit})"), _TITLE, name=True).rstrip()
+        ax.set_title(said, loc="left", fontsize="small", parse_math=False)
         ax.set_yticks(range(len(labels)), labels if i % width == 0 else [""] * len(labels), fontsize="small")
         tidy(ax, grid=False)
     for ax in axes[len(names) :]:
@@ -95,7 +97,7 @@ def comparison(
 def _panel(ax: Axes, values: list[float]) -> None:
     y = np.arange(len(values))
     drawn = np.nan_to_num(np.array(values), posinf=0, neginf=0)
-    ax.barh(y, drawn, height=0.62, facecolor=(BLUE, 0.55), edgecolor=BLUE)
+    ax.barh(y, drawn, height=0.62, **COUNTS)
     top = float(drawn.max(initial=0))
     ax.set_xlim(0, 1.35 * top if top > 0 else 1)
     ax.set_ylim(len(values) - 0.4, -0.6)

@@ -9,7 +9,7 @@ import numpy as np
 from evenhand.display.terminal import counted
 from evenhand.display.text import clean, fit
 from evenhand.errors import require
-from evenhand.plot._axes import BLUE, GREEN, LEAVES, ROW, new_axes, tidy
+from evenhand.plot._axes import AGGRESSIVELY, HELD, LEAVES, ROW, above, inked, marked, new_axes, tidy
 from evenhand.reasons import ACTIONS, GROUPS
 
 if TYPE_CHECKING:
@@ -20,14 +20,12 @@ if TYPE_CHECKING:
 
 __all__ = ["groups"]
 
-_LOOKS: tuple[dict[str, Any], ...] = (
-    {"facecolor": BLUE, "edgecolor": BLUE},
-    {"facecolor": (GREEN, 0.45), "edgecolor": GREEN, "hatch": "...."},
-    LEAVES,
-)
+_LOOKS: tuple[dict[str, Any], ...] = (HELD, AGGRESSIVELY, LEAVES)
+_LINE = 9  # points: a line of the labels above the axes
 _NAME = 28  # characters of a label
 
 
+@inked
 def groups(
     plan: Plan,
     operation: str | int,
@@ -83,14 +81,15 @@ def groups(
     r = _resource(plan, element, resource)
     rows, ends = _staircase(plan, row, r)
     older = max(len(rows) - max_allocations, 0)
-    ax = new_axes(ax, 1.5 + ROW * max(len(rows) - older + (older > 0), 2))
+    ax = new_axes(ax, 1.7 + ROW * max(len(rows) - older + (older > 0), 2))
     _bars(ax, plan, rows, ends, older)
-    _lines(ax, plan, element, r)
-    ax.set_xlim(left=0)
+    marks = _marks(plan, element, r)
+    ax.set_xlim(0, 1.05 * max([*ends[-1:], *marks, 1e-9]))
+    lines = _lines(ax, marks)
+    _legend(ax, plan.groups.codes[rows], 4 + _LINE * lines)
     ax.set_xlabel(f"% of {clean(snapshot.resources[r])}, cumulative", parse_math=False)
-    ax.set_title(
-        f"operation {fit(clean(operation), _NAME, name=True).rstrip()}", loc="left", parse_math=False
-    )
+    name = fit(clean(operation), _NAME, name=True).rstrip()
+    ax.set_title(f"operation {name}", loc="left", pad=_LINE * lines + 24, parse_math=False)
     tidy(ax, grid=True)
     return ax
 
@@ -120,7 +119,6 @@ def _staircase(plan: Plan, operation: int, r: int) -> tuple[NDArray[Any], NDArra
 
 
 def _bars(ax: Axes, plan: Plan, rows: NDArray[Any], ends: NDArray[np.float64], older: int) -> None:
-    patches = require("matplotlib.patches", "plot")
     names = plan.snapshot.names("allocations")
     codes = plan.groups.codes[rows]
     starts = np.concatenate([[0.0], ends[:-1]])
@@ -134,7 +132,6 @@ def _bars(ax: Axes, plan: Plan, rows: NDArray[Any], ends: NDArray[np.float64], o
         if len(hidden):
             left = starts[hidden[0]]
             ax.barh(0, ends[hidden[-1]] - left, left=left, height=0.62, **look)
-    ground = ax.spines["left"].get_edgecolor()
     decisions = plan.decisions
     taken = set(
         decisions.column("allocation")[decisions.column("action") == ACTIONS.index("preempt")].tolist()
@@ -143,19 +140,27 @@ def _bars(ax: Axes, plan: Plan, rows: NDArray[Any], ends: NDArray[np.float64], o
         labels.append(fit(clean(names[rows[place]]), _NAME, name=True).rstrip())
         if int(rows[place]) in taken:
             middle = (starts[place] + ends[place]) / 2
-            ax.plot(middle, place - older + shift, "x", color=ground, markersize=9, markeredgewidth=2.5)
+            ax.plot(middle, place - older + shift, "x", markersize=8, markeredgewidth=2, **marked(2))
     ax.set_yticks(range(len(labels)), labels, fontsize="small", parse_math=False)
+    ax.set_ylim(-0.6, max(len(labels), 1) - 0.4)
+
+
+def _legend(ax: Axes, codes: NDArray[Any], height: float) -> None:
+    """Name the groups, with how many are in each, this many points above the axes."""
+    patches = require("matplotlib.patches", "plot")
     counts = np.bincount(codes, minlength=len(GROUPS))
     keys = [
         patches.Patch(**look, label=f"{group.replace('_', ' ')} ({counts[code]:,})")
         for code, (group, look) in enumerate(zip(GROUPS, _LOOKS, strict=True))
     ]
-    # The staircase leaves the lower right free.
-    ax.legend(handles=keys, loc="lower right", frameon=False, fontsize="small")
+    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0}
+    ax.legend(
+        handles=keys, **place, bbox_transform=above(ax, height), ncols=3, frameon=False, fontsize="small"
+    )
 
 
-def _lines(ax: Axes, plan: Plan, element: int, r: int) -> None:
-    """Mark the fair share and its thresholds; of lines on one place the labels stand together."""
+def _marks(plan: Plan, element: int, r: int) -> dict[float, list[str]]:
+    """Return the fair share and its thresholds, in percent; what is on one place stands together."""
     fair = 100 * float(plan.shares["fair_share"][element, r])
     settings = getattr(plan.policy, "settings", None)
     marks: dict[float, list[str]] = {fair: ["fair share"]}
@@ -166,19 +171,23 @@ def _lines(ax: Axes, plan: Plan, element: int, r: int) -> None:
         factor = getattr(settings, name, None)
         if factor is not None:
             marks.setdefault(fair * float(factor), []).append(f"{label} {float(factor):g}")
-    ground = ax.spines["left"].get_edgecolor()
-    lower = 0  # lines of text above: labels of marks side by side would run into each other
-    for at, labels in sorted(marks.items()):
-        ax.axvline(at, color=ground, linewidth=1.2, linestyle="-" if "fair share" in labels else "--")
+    return marks
+
+
+def _lines(ax: Axes, marks: dict[float, list[str]]) -> int:
+    """Draw marks as lines, their labels above the axes, each on a line of its own; return how many."""
+    middle = sum(ax.get_xlim()) / 2
+    for line, (at, labels) in enumerate(sorted(marks.items())):
+        style = "-" if "fair share" in labels else "--"
+        ax.axvline(at, linewidth=1.2, linestyle=style, **marked(1.2))
         ax.annotate(
-            "\n".join(labels),
+            ", ".join(labels),
             (at, 1.0),
             xycoords=("data", "axes fraction"),
-            xytext=(3, -2 - 9 * lower),
+            xytext=(0, 2 + _LINE * line),
             textcoords="offset points",
-            va="top",
+            ha="left" if at <= middle else "right",
+            va="bottom",
             fontsize="x-small",
-            bbox={"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": 0.5},
-            zorder=4,
         )
-        lower += len(labels)
+    return len(marks)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.display.text import clean, fit, in_short
+from evenhand.display.text import clean, fit, in_short, width
 from evenhand.errors import require
 from evenhand.fields import TABLES
-from evenhand.plot._axes import BLUE, GREY, LEAVES, STARTS, new_axes, tidy
+from evenhand.plot._axes import BEFORE, LEAVES, ROOM, STAYS, TAG, inked, marked, new_axes, tidy
 from evenhand.reasons import ACTIONS
 
 if TYPE_CHECKING:
@@ -21,15 +21,18 @@ if TYPE_CHECKING:
 __all__ = ["node"]
 
 _LOOKS: dict[str, dict[str, Any]] = {
-    "stays": {"facecolor": (BLUE, 0.55), "edgecolor": BLUE},
+    "stays": STAYS,
     "is preempted": LEAVES,
-    "starts": STARTS,
-    "was leaving already": {"facecolor": (GREY, 0.15), "edgecolor": GREY, "hatch": "xxxx"},
+    "starts": ROOM,
+    "was leaving already": BEFORE,
 }
 _STATES = TABLES["allocations"]["state"].words
-_LABEL = 0.06  # of the node: a narrower part carries no name
+_LABEL = 0.06  # of the axes: a narrower part carries no name
+_CHARACTERS = 66  # across the axes
+_SHORTEST = 7  # characters that still say a name that was cut
 
 
+@inked
 def node(plan: Plan, name: str | int, *, ax: Axes | None = None) -> Axes:
     """Draw what runs on a node before a plan and after it, two bars a resource.
 
@@ -70,17 +73,18 @@ def node(plan: Plan, name: str | int, *, ax: Axes | None = None) -> Axes:
     shown = [r for r in range(len(capacity)) if capacity[r] > 0]
     ax = new_axes(ax, 1.6 + 0.75 * max(len(shown), 1))
     parts = _parts(plan, row)
-    labels, places, reach = [], [], 1.0
+    labels, places, bars = [], [], []
     for i, r in enumerate(shown):
         for when, kinds in (("before", _BEFORE), ("after", _AFTER)):
-            y = 2.3 * i + (when == "after")
-            end = _bar(ax, y, [(k, label, held[r] / capacity[r]) for k, label, held in parts if k in kinds])
-            reach = max(reach, end)
-            places.append(y)
+            places.append(2.3 * i + (when == "after"))
+            bars.append([(k, label, held[r] / capacity[r]) for k, label, held in parts if k in kinds])
             resource = snapshot.resources[r]
             total = float(capacity[r]) * snapshot.quantum[resource]
             labels.append(f"{in_short({resource: total}, snapshot.units)}, {when}")
-    ax.axvline(100, color=ax.spines["left"].get_edgecolor(), linewidth=1.5)
+    reach = max([1.0, *(sum(part for _, _, part in bar) for bar in bars)])
+    for y, bar in zip(places, bars, strict=True):
+        _bar(ax, y, bar, reach)
+    ax.axvline(100, linewidth=1.5, **marked(1.5))
     ax.set_yticks(places, labels, fontsize="small", parse_math=False)
     ax.set_ylim(max(places, default=1) + 0.6, -0.6)
     ax.set_xlim(0, 104 * reach)
@@ -119,32 +123,27 @@ def _parts(plan: Plan, node: int) -> list[tuple[str, str, NDArray[Any]]]:
     return sorted(parts, key=lambda part: order.index(part[0]))
 
 
-def _bar(ax: Axes, y: float, parts: list[tuple[str, str, float]]) -> float:
-    """Draw one bar; return where it ends."""
+def _bar(ax: Axes, y: float, parts: list[tuple[str, str, float]], reach: float) -> None:
+    """Draw one bar, of axes that reach this far."""
     left = 0.0
     for kind, label, part in parts:
         if part <= 0:
             continue
         ax.barh(y, 100 * part, left=100 * left, height=0.78, **_LOOKS[kind])
-        if part >= _LABEL:
-            room = max(int(part * 70), 1)
+        room = int(_CHARACTERS * part / reach)
+        if part / reach >= _LABEL and room >= min(_SHORTEST, width(label)):
             ax.text(
                 100 * (left + part / 2),
                 y,
-                fit(label, room, name=True).strip() if len(label) > room else label,
+                fit(label, room, name=True).strip() if width(label) > room else label,
                 ha="center",
                 va="center",
                 fontsize="x-small",
                 parse_math=False,
-                bbox={
-                    "boxstyle": "round,pad=0.15",
-                    "facecolor": ax.get_facecolor(),
-                    "edgecolor": "none",
-                    "alpha": 0.8,
-                },
+                color="black",
+                bbox=TAG,
             )
         left += part
-    return left
 
 
 def _legend(ax: Axes, kinds: set[str]) -> None:

@@ -10,7 +10,7 @@ from evenhand.display.overview import Overview, overview
 from evenhand.display.terminal import counted
 from evenhand.display.text import clean, fit
 from evenhand.errors import require
-from evenhand.plot._axes import BLUE, LEAVES, ROW, new_axes, tidy
+from evenhand.plot._axes import HELD, LEAVES, OWED, ROW, inked, marked, new_axes, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,12 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["pool_tree"]
 
-_USED = {"facecolor": BLUE, "edgecolor": BLUE}
-_OWED = {"facecolor": (BLUE, 0.25), "edgecolor": BLUE}
-_ABOVE = LEAVES
-_NAME = 34  # characters of a label
+_NAME, _RESOURCE = 34, 20  # characters of a label, and of the one beside a bar
 
 
+@inked
 def pool_tree(
     shares: Shares, *, resource: str | None = None, max_pools: int = 30, ax: Axes | None = None
 ) -> Axes:
@@ -67,11 +65,10 @@ def pool_tree(
     rows = [row for row in view.rows(top=max_pools + 1)[1:] if not row.is_rest]
     more = view.tree.pool_count - 1 - len(rows)
     ax = new_axes(ax, 1.3 + ROW * (len(rows) + (more > 0)))
-    ground = ax.spines["left"].get_edgecolor()  # the style's colour for lines and text
-    _bars(ax, view, rows, ground)
+    _bars(ax, view, rows)
     _labels(ax, view, rows, more)
-    _legend(ax, ground)
-    ax.set_xlim(0, 100 * view.scale(rows) * (1.0 if view.chosen else 1.12))
+    _legend(ax)
+    ax.set_xlim(0, 100 * view.scale(rows) * (1.0 if view.chosen else 1.2))
     ax.set_ylim(len(rows) + (more > 0) - 0.4, -0.6)
     what = "each pool's dominant resource" if view.chosen is None else clean(view.chosen)
     ax.set_xlabel(f"% of {what}", parse_math=False)
@@ -79,26 +76,26 @@ def pool_tree(
     return ax
 
 
-def _bars(ax: Axes, view: Overview, rows: list[Row], ground: Any) -> None:
+def _bars(ax: Axes, view: Overview, rows: list[Row]) -> None:
     y = np.arange(len(rows), dtype=float)
     elements = np.array([row.element for row in rows], dtype=np.int64)
     fair, usage, guarantee = (100 * a[elements] for a in (view.fair_share, view.usage, view.guarantee))
     within = np.minimum(usage, fair)
     for length, start, look in (
-        (within, 0 * fair, _USED),
-        (fair - within, within, _OWED),
-        (usage - fair, fair, _ABOVE),
+        (within, 0 * fair, HELD),
+        (fair - within, within, OWED),
+        (usage - fair, fair, LEAVES),
     ):
         some = length > 1e-9
         ax.barh(y[some], length[some], left=start[some], height=0.62, **look)
     some = guarantee > 0
-    ax.vlines(guarantee[some], y[some] - 0.46, y[some] + 0.46, color=ground, linewidth=2)
+    ax.vlines(guarantee[some], y[some] - 0.46, y[some] + 0.46, linewidth=2, zorder=3, **marked(2))
     if view.chosen is not None:
         return
     place: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
     for at, reach, element in zip(y, np.maximum(np.maximum(fair, usage), guarantee), elements, strict=True):
-        name = clean(view.resources[view.resource[element]])
-        ax.annotate(name, (reach, at), **place, fontsize="x-small", alpha=0.7, parse_math=False)
+        name = fit(clean(view.resources[view.resource[element]]), _RESOURCE, name=True).rstrip()
+        ax.annotate(name, (reach, at), **place, fontsize="x-small", parse_math=False)
 
 
 def _labels(ax: Axes, view: Overview, rows: list[Row], more: int) -> None:
@@ -113,20 +110,18 @@ def _labels(ax: Axes, view: Overview, rows: list[Row], more: int) -> None:
         texts.append(f"… and {counted(more, 'more pool')}")
     ax.set_yticks(range(len(texts)), texts, ha="left", fontsize="small", parse_math=False)
     labels = ax.get_yticklabels()
-    if more:
-        labels[-1].set_alpha(0.65)
     widest = max((label.get_window_extent().width for label in labels), default=0.0)
     ax.tick_params(axis="y", pad=widest * 72 / ax.figure.dpi + 6)
 
 
-def _legend(ax: Axes, ground: Any) -> None:
+def _legend(ax: Axes) -> None:
     lines = require("matplotlib.lines", "plot")
     patches = require("matplotlib.patches", "plot")
     mark = {"marker": "|", "linestyle": "none", "markersize": 11, "markeredgewidth": 2}
     keys = [
-        patches.Patch(**_USED, label="used"),
-        patches.Patch(**_ABOVE, label="above fair share"),
-        patches.Patch(**_OWED, label="owed"),
-        lines.Line2D([], [], color=ground, **mark, label="guarantee"),
+        patches.Patch(**HELD, label="used"),
+        patches.Patch(**LEAVES, label="above fair share"),
+        patches.Patch(**OWED, label="owed"),
+        lines.Line2D([], [], **marked(2), **mark, label="guarantee"),
     ]
     ax.legend(handles=keys, loc="lower left", bbox_to_anchor=(0, 1), ncols=4, frameon=False, fontsize="small")

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from evenhand.display.palette import ABOVE, AGGRESSIVE
 from evenhand.display.terminal import counted
 from evenhand.display.text import clean, fit
-from evenhand.plot._axes import BLUE, GREEN, GREY, ORANGE, ROW, new_axes, tidy
+from evenhand.plot._axes import ROW, inked, new_axes, tidy
 from evenhand.plot._time import clock
 from evenhand.reasons import ACTIONS, STAGES
 
@@ -21,9 +22,11 @@ if TYPE_CHECKING:
 __all__ = ["raster"]
 
 _NAME = 34
-_LOOKS = ((ORANGE, "|"), (BLUE, "x"), (GREEN, "+"), (GREY, "."))  # of the stages with most preemptions
+_MARKERS = "|x+1."  # of the stages with most preemptions
+_LEGEND = 90  # characters beside each other, a key being as wide as five
 
 
+@inked
 def raster(
     result: Result,
     *,
@@ -88,9 +91,7 @@ def raster(
     tidy(ax, grid=True)
     if not len(rows):
         ax.set_yticks([])
-        ax.text(
-            0.5, 0.5, "nothing was preempted", transform=ax.transAxes, ha="center", va="center", alpha=0.7
-        )
+        ax.text(0.5, 0.5, "nothing was preempted", transform=ax.transAxes, ha="center", va="center")
     return ax
 
 
@@ -108,20 +109,24 @@ def _marks(
     codes = codes[np.argsort(-counts, kind="stable")]
     for i, code in enumerate(codes.tolist()):
         own = (y >= 0) & (stage == code)
-        colour, marker = _LOOKS[min(i, len(_LOOKS) - 1)]
         label = STAGES[code].replace("_", " ")
         ax.plot(
             time[own],
             y[own],
-            marker,
-            color=colour,
+            _MARKERS[min(i, len(_MARKERS) - 1)],
+            color=(AGGRESSIVE if "aggressive" in label else ABOVE).value,
             markersize=7,
-            markeredgewidth=0.8,
-            alpha=0.6,
+            markeredgewidth=1.0,
+            alpha=0.8,
             label=label,
             clip_on=False,
             zorder=3,  # also in front of the axis
         )
     if len(codes):
-        place_of: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 5}
+        longest = max(len(STAGES[code]) for code in codes.tolist())
+        place_of: dict[str, Any] = {
+            "loc": "lower left",
+            "bbox_to_anchor": (0, 1),
+            "ncols": _LEGEND // (longest + 5),
+        }
         ax.legend(**place_of, frameon=False, fontsize="small")

@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.display.text import amount, clean, fit
 from evenhand.errors import require
-from evenhand.plot._axes import BLUE, LEAVES, ROW, STARTS, tidy
+from evenhand.plot._axes import LEAVES, ROOM, ROW, STAYS, inked, tidy
 from evenhand.reasons import ACTIONS
 
 if TYPE_CHECKING:
@@ -24,14 +24,15 @@ if TYPE_CHECKING:
 
 __all__ = ["side_by_side"]
 
-_NAME = 22  # characters of a label
+_NAME, _TITLE = 22, 18  # characters of a label
 _LOOKS: dict[str, dict[str, Any]] = {
-    "stays": {"facecolor": (BLUE, 0.55), "edgecolor": BLUE},
+    "stays": STAYS,
     "is preempted": LEAVES,
-    "room made for it": STARTS,
+    "room made for it": ROOM,
 }
 
 
+@inked
 def side_by_side(
     plans: Mapping[str, Plan],
     *,
@@ -98,10 +99,13 @@ def side_by_side(
         figure = plt.figure(
             figsize=(2.6 + 2.0 * len(plans), 1.4 + ROW * max(len(rows), 2)), layout="constrained"
         )
+        figure.get_layout_engine().set(wspace=0.08)  # 100 of one panel beside 0 of the next
     axes = np.atleast_1d(figure.subplots(1, len(plans), sharey=True))
     for ax, name, (loses, gets) in zip(axes, plans, moved, strict=True):
         _bars(ax, holds[rows], loses[rows], gets[rows], whole)
-        ax.set_title(clean(name), loc="left", fontsize="medium", parse_math=False)
+        ax.set_title(
+            fit(clean(name), _TITLE, name=True).rstrip(), loc="left", fontsize="medium", parse_math=False
+        )
         ax.set_xlim(0, 100)
         tidy(ax, grid=True)
     axes[0].set_yticks(range(len(labels)), labels, fontsize="small", parse_math=False)

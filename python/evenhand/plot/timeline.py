@@ -9,7 +9,7 @@ import numpy as np
 from evenhand.building.readback import NO_TIME
 from evenhand.display.text import clean, fit
 from evenhand.errors import require
-from evenhand.plot._axes import BLUE, ORANGE, tidy
+from evenhand.plot._axes import BELOW, STAYS, inked, marked, tidy
 from evenhand.plot._time import clock
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ _PANEL = 1.15  # inches
 _NAME = 40  # characters
 
 
+@inked
 def timeline(
     result: Result,
     *,
@@ -119,11 +120,10 @@ def _chosen(
 def _panel(ax: Axes, time: NDArray[np.float64], shares: dict[str, NDArray[np.float64]], end: float) -> None:
     time = np.append(time, end)
     usage, fair, demand, guarantee = (np.append(shares[name], shares[name][-1:]) for name in _SHARES)
-    ax.fill_between(time, usage, step="post", facecolor=(BLUE, 0.45), edgecolor="none")
-    line = ax.spines["left"].get_edgecolor()
-    ax.step(time, np.minimum(fair, demand), where="post", color=line, linewidth=1.2)
+    ax.fill_between(time, usage, step="post", facecolor=STAYS["facecolor"], edgecolor="none")
+    ax.step(time, np.minimum(fair, demand), where="post", linewidth=1.2, **marked(1.2))
     if (guarantee > 0).any():
-        ax.step(time, guarantee, where="post", color=line, linewidth=1.0, linestyle=":")
+        ax.step(time, guarantee, where="post", linewidth=1.0, linestyle=":", **marked(1.0))
     top = float(max(usage.max(), np.minimum(fair, demand).max(), guarantee.max()))
     ax.set_ylim(0, 1.25 * top if top > 0 else 1)
 
@@ -133,17 +133,16 @@ def _starved(ax: Axes, spells: Any, row: int, when: Any) -> None:
     begin, until = when(spells["from"][own]), spells["until"][own]
     end = np.where(until == NO_TIME, when.end, when(until))
     bars = list(zip(begin.tolist(), (end - begin).tolist(), strict=True))
-    ax.broken_barh(bars, (0.92, 0.08), transform=ax.get_xaxis_transform(), facecolor=ORANGE, edgecolor=ORANGE)
+    ax.broken_barh(bars, (0.92, 0.08), transform=ax.get_xaxis_transform(), **BELOW)
 
 
 def _legend(figure: Figure) -> None:
     patches = require("matplotlib.patches", "plot")
     lines = require("matplotlib.lines", "plot")
-    ground = figure.axes[0].spines["left"].get_edgecolor()
     keys = [
-        patches.Patch(facecolor=(BLUE, 0.45), label="used"),
-        lines.Line2D([], [], color=ground, linewidth=1.2, label="fair share, as far as wanted"),
-        lines.Line2D([], [], color=ground, linewidth=1.0, linestyle=":", label="guarantee"),
-        patches.Patch(facecolor=ORANGE, label="starved"),
+        patches.Patch(facecolor=STAYS["facecolor"], label="used"),
+        lines.Line2D([], [], linewidth=1.2, **marked(1.2), label="fair share, as far as wanted"),
+        lines.Line2D([], [], linewidth=1.0, linestyle=":", **marked(1.0), label="guarantee"),
+        patches.Patch(**BELOW, label="starved"),
     ]
     figure.legend(handles=keys, loc="outside upper center", ncols=4, frameon=False, fontsize="small")

@@ -131,7 +131,7 @@ class Job:
             known = [*measure(self.started({}).result())]
         for name in wanted:
             if name not in known and not str(name).startswith(COUNTED):
-                said = printable(f"there is no metric {shorten(name)}{nearest(name, known)}")
+                said = printable(f'there is no metric "{shorten(name)}"{nearest(name, known)}')
                 raise InputError([Problem("sweep", None, None, "metrics", "unknown_field", None, said)])
         return replace(self, metrics=wanted)
 

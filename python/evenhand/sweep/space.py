@@ -259,6 +259,8 @@ def _set_cell(rows: list[dict[str, Any]], table: str, rest: str, value: Any) -> 
         path = parts[k:] if parts[k] in TABLES[table].names else ["settings", *parts[k:]]
         _set_in(row, path, value, f"{table}.{rest}")
         return
+    if rest in named:
+        raise _wrong(f"{table}.{rest}", "exists", f"names a row of {table}, but nothing of it")
     name = ".".join(parts[:-1]) or rest
     raise _wrong(f"{table}.{rest}", "exists", f"names no row of {table}{nearest(name, named)}")
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, get_type_hints
 
 import numpy as np
 
 from evenhand.arguments import expect
 from evenhand.building.problems import shorten
 from evenhand.building.readback import seconds
+from evenhand.config.kinds import unit_of
 from evenhand.config.triggers import PASSES, Heartbeat
 from evenhand.errors import InputError, Problem, printable
 from evenhand.plans.memory import next_state
@@ -262,6 +264,7 @@ def _signature(cls: type[Policy]) -> inspect.Signature:
     """Return what a policy takes, a keyword a setting with its documented default."""
     word, kind = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
     preset = inspect.Parameter("preset", kind, default=cls.RECORD.presets[0], annotation=str)
+    types = get_type_hints(cls.model)  # without what only validates
     return inspect.Signature(
         [
             preset,
@@ -270,7 +273,7 @@ def _signature(cls: type[Policy]) -> inspect.Signature:
                     name,
                     word,
                     default=field.get_default(call_default_factory=True),
-                    annotation=field.annotation,
+                    annotation=types[name],
                 )
                 for name, field in cls.model.model_fields.items()
             ),
@@ -281,10 +284,14 @@ def _signature(cls: type[Policy]) -> inspect.Signature:
 def _listed(model: type[CheckedSettings]) -> str:
     """Return the settings as a section of a docstring."""
     lines = ["Other Parameters", "----------------"]
+    types = get_type_hints(model)
     for name, field in model.model_fields.items():
         default = field.get_default(call_default_factory=True)
         shown = "its own defaults" if hasattr(default, "model_fields_set") else repr(default)
-        lines += [f"{name} : default {shown}", f"    {field.description or 'See the system.'}"]
+        kind = re.sub(r"\b(?:\w+\.)+(?=\w)", "", inspect.formatannotation(types[name]))
+        unit = unit_of(name, field)
+        facts = [kind, *([unit] if unit else []), f"default {shown}"]
+        lines += [f"{name} : {', '.join(facts)}", f"    {field.description or 'See the system.'}"]
     return "\n".join(lines)
 
 

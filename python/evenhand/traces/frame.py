@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.arguments import expect
 from evenhand.building.problems import nearest
 from evenhand.errors import InputError, Problem
 from evenhand.simulate.workload import Workload
@@ -104,7 +103,10 @@ def frame(
         else:
             found[target] = [source] * rows
     wrong.done()
-    expect("name" in found or not rows, "frame", "columns", columns, "a mapping that names a column for name")
+    if "name" not in found:
+        hint = nearest("name", given) if columns is None else ""
+        message = f"there is no column 'name'{hint}; columns={{'name': COLUMN}} says which one it is"
+        raise InputError([Problem(table, None, None, "name", "required", None, message)])
     pools = None
     if "pool" in found:
         paths = np.empty(rows, object)
@@ -150,7 +152,8 @@ def _csv(path: str | os.PathLike[str]) -> tuple[dict[str, list[str]], list[int]]
                 wrong.add(line, None, "width", f"has {len(row)} fields; it must have {len(header)}")
             line = reader.line_num + 1
     except csv.Error as error:
-        wrong.add(reader.line_num, None, "csv", f"cannot be read: {error}")
+        said = "has quotes that are not closed, or closed within a field"
+        wrong.add(reader.line_num, None, "csv", said, str(error))
     for name in {name for name in header if header.count(name) > 1}:
         wrong.add(1, name, "duplicate_field", "is the name of two columns")
     if not wrong.count and not header:

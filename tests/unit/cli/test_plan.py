@@ -100,7 +100,7 @@ def test_without_a_state_a_plan_says_how_to_continue(
     for wrong, said in (("soon", "is not a duration"), ("-1", "is out of range")):
         with pytest.raises(SystemExit, match="2"):
             run("plan", file, f"--as-if-waiting={wrong}")
-        assert f"argument --as-if-waiting: {said}" in capsys.readouterr().err
+        assert f"argument --as-if-waiting: {wrong!r} {said}" in capsys.readouterr().err
 
 
 JOBS = {
@@ -277,11 +277,14 @@ def test_explanations(calls: Any, file: Path, run: Any, name: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--policy", "nobody"], "argument --policy: there is no policy 'nobody' but ytsaurus"),
-        (["--policy", "ytsaurus:odd"], "argument --policy: ytsaurus has no preset 'odd' but"),
-        (["--on", "tuesday"], "argument --on: 'tuesday' is none of round, heartbeat:NODE, run"),
-        (["--on", "heartbeat:"], "argument --on: 'heartbeat:' is none of"),
-        (["--on", "round:n1"], "argument --on: 'round:n1' is none of"),
+        (["--policy", "nobody"], "argument --policy: 'nobody' is none of ytsaurus"),
+        (
+            ["--policy", "ytsaurus:odd"],
+            "argument --policy: 'odd' is none of the presets of ytsaurus: documented,",
+        ),
+        (["--on", "tuesday"], "argument --on: YTsaurus decides on round or heartbeat:NODE, not on 'tuesday'"),
+        (["--on", "heartbeat:"], "not on 'heartbeat:'; did you mean"),
+        (["--on", "round:n1"], "not on 'round:n1'"),
         (["--on", "heartbeat:n9"], "has no node 'n9'"),
         (
             ["--state", "S", "--as-if-waiting", "10m"],

@@ -78,7 +78,7 @@ def test_config(cluster: Path, tmp_path: Path, run: Any) -> None:
             [
                 r"improved is 7; it must be true",
                 r"nothing is unknown",
-                r"main_resource is ; it must be at least 1",
+                r"main_resource is empty; it must be at least 1",
             ],
         ),
         ("improved = ", [r"is not TOML: "]),

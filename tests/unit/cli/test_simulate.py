@@ -82,7 +82,7 @@ def test_broken_lines_are_named(tmp_path: Path, run: Any) -> None:
         (("--machines", "x"), "--machines"),
         (("--column", "a=b"), "--column"),
         (("--capacity", "cpu=8"), "--nodes"),
-        (("--capacity", "cpu"), "NAME=NUMBER"),
+        (("--capacity", "cpu"), "RESOURCE=AMOUNT"),
         (("--nodes", "0"), "--nodes"),
         (("--policy", "x"), "--policy"),
         (("--kind", "philly", "--pools", "vc"), "--pools"),

@@ -58,9 +58,9 @@ def test_drawn_points(log: Path, run: Any) -> None:
         ((), "--set"),
         (("--set", "nothing=1"), "nothing is unknown"),
         (("--set", "pools.nobody.weight=1"), "names no row"),
-        (("--set", "requeue_delay=a..b"), "no range"),
-        (("--set", "requeue_delay=1..2"), "is a range"),
-        (("--set", "requeue_delay"), "NAME=WORD"),
+        (("--set", "requeue_delay=a..b"), "is no range; write two numbers"),
+        (("--set", "requeue_delay=1..2"), "requeue_delay is a range: add --lhs N or --random N"),
+        (("--set", "requeue_delay"), "NAME=VALUES"),
         (("--set", "requeue_delay=1", "--lhs", "2", "--random", "2"), "together with"),
     ],
 )
@@ -73,7 +73,7 @@ def test_wrong_usage(log: Path, capsys: Any, options: tuple[str, ...], said: str
     assert said in capsys.readouterr().err
 
 
-def test_unknown_metrics_are_named(log: Path, run: Any) -> None:
-    status, out, err = run("sweep", log, "--set", "requeue_delay=1", "--policy", "slurm", "--metric", "speed")
-    assert (status, out) == (1, "")
-    assert "there is no metric speed" in err
+def test_unknown_metrics_are_named(log: Path, run: Any, capsys: Any) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        run("sweep", log, "--set", "requeue_delay=1", "--policy", "slurm", "--metric", "speed")
+    assert 'argument --metric: there is no metric "speed"' in capsys.readouterr().err

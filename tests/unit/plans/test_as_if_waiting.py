@@ -59,9 +59,9 @@ def test_several_snapshots_have_all_waited() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("soon", "as_if_waiting is not a duration"),
-        (-1, "as_if_waiting is out of range"),
-        (1e300, "as_if_waiting is out of range"),
+        ("soon", 'as_if_waiting is "soon", not a duration'),
+        (-1, "as_if_waiting is -1; it must be between 0 and a hundred years"),
+        (1e300, r"as_if_waiting is 1e\+300; it must be between 0"),
         (True, "as_if_waiting is a flag; it must be a duration"),
     ],
 )

@@ -62,7 +62,7 @@ def test_groups_are_a_staircase_of_cumulative_shares(plan: Any) -> None:
     assert crosses == [(8, round(8.5 * step, 2)), (9, round(9.5 * step, 2))]
     fair = 100 * plan.shares["fair_share"][plan.snapshot.element_names.index("A"), 0]
     assert [line.get_xdata()[0] for line in ax.lines[2:]] == pytest.approx([fair / 2, fair])
-    assert [text.get_text() for text in ax.texts] == ["aggressive threshold 0.5", "fair share\nthreshold 1"]
+    assert [text.get_text() for text in ax.texts] == ["aggressive threshold 0.5", "fair share, threshold 1"]
 
 
 def test_older_allocations_are_drawn_together(plan: Any) -> None:

@@ -97,7 +97,7 @@ def test_strain_is_below_one_where_a_bound_holds(value: float, sign: str, limit:
         ("starvation.p95 = 600", {}, "one of < <= > >="),
         ("starvation.p95 < soon", {}, "one of < <= > >="),
         ("starvation.p95 < inf", {}, "one of < <= > >="),
-        ("starvation < 600", {}, "there is no metric starvation"),
+        ("starvation < 600", {}, 'there is no metric "starvation"'),
         ("waiting.p95 < 6", {"at_most": {"preemption": 5}}, "did you mean"),
         ("waiting.p95 < 6", {"at_most": {"preemptions": "5"}}, "a number"),
         ("waiting.p95 < 6", {"at_most": 5}, "at_most"),

@@ -114,7 +114,7 @@ def test_a_column_that_is_not_there_has_a_near_name() -> None:
         eh.InputError, match=r"no column 'gpu', of which resources.gpu .* did you mean \"gpus\""
     ):
         eh.traces.frame(LOG, NAMES | {"resources.gpu": "gpu"})
-    assert problems(lambda: eh.traces.frame(LOG, {"submit_time": "t"})) == [(None, "columns", "type")]
+    assert problems(lambda: eh.traces.frame(LOG, {"submit_time": "t"})) == [(None, "name", "required")]
 
 
 def test_what_is_no_table_is_refused() -> None:

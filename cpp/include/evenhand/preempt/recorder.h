@@ -27,7 +27,7 @@ struct Facts {
   using Named = std::vector<std::pair<const char*, T>>;
   Named<double> numbers{};
   Named<Time> times{};
-  Named<Id> operations{}, requests{}, pools{};
+  Named<Id> operations{}, requests{}, allocations{}, pools{};
   Named<Column<Id>> nodes{};
   Named<Column<Amount>> amounts{};  // R each
 };

@@ -241,14 +241,64 @@ Outcome Run::barred(Entry& entry) const {
   return Outcome::kStarted;
 }
 
-// Where a part that finds no place would come closest to fitting now, beside those placed before.
+// Where a part that finds no place would come closest to fitting, beside those placed before: now,
+// or, where there is room now, for as long as the job runs.
 void Run::nearest(Entry& entry, const Unit& unit, bool first) const {
   entry.failed = unit.request;
-  const bool plain = first && unit.request != kNoId && Where::anywhere(state_, unit.request);
+  entry.failed_slot = unit.slot;
+  nearest_now(entry, unit, first, true);
+  if (entry.best == kNoId) nearest_now(entry, unit, first, false);
+  if (std::ranges::all_of(entry.missing, [](Amount a) { return a == 0; }))
+    nearest_later(entry, unit);
+}
+
+void Run::nearest_later(Entry& entry, const Unit& unit) const {
+  const Time until = after(state_.now(), entry.duration);
+  Column<Amount> missing(width_);
+  double least = 0;
+  for (const Id n : nodes_) {
+    if (!rooms_.fits(unit.need, n) || !may_start(entry, unit, n)) continue;
+    stays_free(n, until, missing.data());
+    double found = 0;
+    for (Size r = 0; r < width_; ++r) {
+      // What stands there later may be more than there is.
+      missing[r] = std::clamp<Amount>(unit.need[r] - missing[r], 0, unit.need[r]);
+      found = std::max(found, static_cast<double>(missing[r]) /
+                                  static_cast<double>(std::max<Amount>(state_.total()[r], 1)));
+    }
+    if (entry.planned && found >= least) continue;
+    entry.planned = true;
+    least = found;
+    entry.best = n;
+    entry.missing = missing;
+  }
+  if (record_ && entry.planned) entry.planned_for = planned_there(entry);
+}
+
+// Jobs whose room lies, on the best node or of what the cluster shares, in what is missing.
+Column<Id> Run::planned_there(const Entry& entry) const {
+  Column<Id> found;
+  const Time until = after(state_.now(), entry.duration);
+  for (const Planned& p : plans_) {
+    if (p.operation == entry.operation || p.from >= until || p.until <= state_.now()) continue;
+    bool there = false;
+    for (Size r = 0; r < width_; ++r)
+      there |= entry.missing[r] > 0 && p.need[r] > 0 &&
+               (p.node == entry.best || resources().scope[r] == ResourceScope::kCluster);
+    if (there && std::ranges::find(found, p.operation) == found.end())
+      found.push_back(p.operation);
+  }
+  return found;
+}
+
+void Run::nearest_now(Entry& entry, const Unit& unit, bool first, bool open_only) const {
+  const bool plain = first && unit.request != kNoId &&
+                     Where::anywhere(state_, unit.request) && !subordination_.has_pairs();
   const Column<Amount> need(unit.need, unit.need + width_);
   if (plain && seen_nodes_ >= 0 && seen_need_ == need) {
     entry.nodes = seen_nodes_;
     entry.missing = seen_missing_;
+    entry.best = seen_best_;
     return;
   }
   Column<Amount> missing(width_);
@@ -279,11 +329,12 @@ void Run::nearest(Entry& entry, const Unit& unit, bool first) const {
       const Id n = nodes_[i];
       if (!allowed(unit, n)) continue;
       ++entry.nodes;
-      if (!better) continue;
+      if (!better || (open_only && !open(entry, unit, n))) continue;
       const double found = lack([&](Size r) { return rooms_.at(n, r); });
       if (any && found >= least) continue;
       any = true;
       least = found;
+      entry.best = n;
       entry.missing = missing;
     }
   }
@@ -291,12 +342,17 @@ void Run::nearest(Entry& entry, const Unit& unit, bool first) const {
   if (!plain) return;
   seen_need_ = need;
   seen_missing_ = entry.missing;
+  seen_best_ = entry.best;
   seen_nodes_ = entry.nodes;
 }
 
 // Where placed_ says.
 void Run::occupy(const Entry& entry, Time from, Time until) {
-  for (const Placement& p : placed_) calendar_.take(p.node, entry.units[p.unit].need, from, until);
+  for (const Placement& p : placed_) {
+    const Amount* need = entry.units[p.unit].need;
+    calendar_.take(p.node, need, from, until);
+    if (record_) plans_.push_back({entry.operation, p.node, need, from, until});
+  }
 }
 
 // What hard reservations keep for a job is its own.

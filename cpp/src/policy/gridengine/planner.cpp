@@ -24,6 +24,7 @@ void report(const Run& run, Recorder& recorder) {
       request != kNoId ? state.operation_of_request(request) : state.operation_of(slot);
   const bool preemptee = slot != kNoId && state.away(slot);
   const Column<Amount> nothing(state.width(), 0);
+  const auto not_positive = [](Amount a) { return a <= 0; };
   const auto by_rule = [&] {
     if (slot == kNoId) return;
     const auto [outcome, count] = run.subordination().verdict(slot);
@@ -38,15 +39,29 @@ void report(const Run& run, Recorder& recorder) {
                                  {outcome, count.queue, kNoTime, count.count, count.most}});
   };
   if (slot == kNoId || preemptee) {
-    for (const Entry& e : run.queue) {
-      if (e.operation != operation || e.preemptee != preemptee) continue;
-      recorder.events.push_back({kNoId, Stage::kSchedulingRun, e.outcome, operation, request, slot,
-                                 e.failed == request && !e.missing.empty() ? e.missing : nothing});
+    for (const Entry& of : run.queue) {
+      if (of.operation != operation || of.preemptee != preemptee) continue;
+      const bool without =
+          of.outcome == Outcome::kNoRoomEvenWithVictims && !of.without.empty();
+      const Entry& e = without ? of.without[0] : of;
+      recorder.events.push_back({kNoId, Stage::kSchedulingRun, of.outcome, operation, request, slot,
+                                 e.missing.empty() ? nothing : e.missing});
       Event& event = recorder.events.back();
-      for (std::size_t i = 0; i < e.units.size() && !e.unit_missing.empty(); ++i)
-        if (e.units[i].slot == slot)
-          event.missing.assign(e.unit_missing.row(i, state.width()),
-                               e.unit_missing.row(i, state.width()) + state.width());
+      bool lacks = false;  // a stopped part by itself; its job resumes as a whole
+      for (std::size_t i = 0; i < e.units.size() && !e.unit_missing.empty(); ++i) {
+        const Amount* own = e.unit_missing.row(i, state.width());
+        if (e.units[i].slot != slot || std::all_of(own, own + state.width(), not_positive)) continue;
+        event.missing.assign(own, own + state.width());
+        lacks = true;
+      }
+      if (e.failed_slot != kNoId && e.failed_slot != slot && !lacks)
+        event.facts.allocations.emplace_back("other", e.failed_slot);
+      if (e.planned && !lacks) {
+        event.facts.numbers.emplace_back("planned", static_cast<double>(e.planned_for.size()));
+        if (!e.planned_for.empty())
+          event.facts.operations.emplace_back("planned_for", e.planned_for[0]);
+      }
+      if (e.best != kNoId && !lacks) event.facts.nodes.emplace_back("best", Column<Id>{e.best});
       if (e.failed != kNoId && e.failed != request && slot == kNoId)
         event.facts.requests.emplace_back("other", e.failed);
       if (e.at) event.facts.times.emplace_back("starts_at", *e.at);

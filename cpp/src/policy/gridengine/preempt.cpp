@@ -228,14 +228,21 @@ Outcome Run::preempt(Entry& entry, std::span<const Id> named, Asked action, bool
                                        : std::ranges::find(victims, p) != victims.end()
                                            ? Outcome::kTaken
                                            : Outcome::kSparedFitsWithout;
-  if (victims.empty()) return Outcome::kNoRoomEvenWithVictims;
+  if (victims.empty()) {
+    if (record_) lacks_without(entry, question);
+    return Outcome::kNoRoomEvenWithVictims;
+  }
   if (attempt != nullptr) attempt->wanted = victims.rows();
   const Index left = set_.max_preemptees - preemptees_;
   if (static_cast<Index>(victims.size()) > left) {
     const bool some = left > 0 && set_.partly && !fewest;
-    if (attempt != nullptr)
+    if (attempt != nullptr) {  // nothing is done for it, or too little
+      for (Outcome& one : attempt->verdict)
+        if (one == Outcome::kSparedFitsWithout)
+          one = some ? Outcome::kMaxPreemptees : Outcome::kNoStartInStage;
       for (Size i = some ? at(static_cast<Id>(left)) : 0; i < victims.size(); ++i)
         attempt->verdict[victims[i]->operation] = Outcome::kMaxPreemptees;
+    }
     if (!some) return Outcome::kMaxPreemptees;
     victims.resize(at(static_cast<Id>(left)));
     placed_.clear();
@@ -260,6 +267,23 @@ void Run::note_candidates(Attempt& attempt, const Question& question) {
     attempt.mode[p->operation] = p->mode;
     attempt.why_mode[p->operation] = why_mode(*p, question);
   }
+}
+
+// What a job lacks even with all gone that may be preempted for it.
+void Run::lacks_without(Entry& entry, const Question& question) {
+  const Column<Provider*> all = candidates_for(question);
+  for (const Provider* p : all) give(*p, 1);
+  seen_nodes_ = -1;
+  Entry without = entry;
+  without.planned = false;
+  without.best = kNoId;
+  without.planned_for.clear();
+  if (!place(entry, state_.now(), true, &without)) {
+    if (simple(entry)) nearest(without, entry.units[0], false);
+    entry.without.assign(1, std::move(without));
+  }
+  for (const Provider* p : all) give(*p, -1);
+  seen_nodes_ = -1;
 }
 
 // What is freed counts once they have gone: until then it is there for none but the job that they

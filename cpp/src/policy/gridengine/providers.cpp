@@ -136,7 +136,7 @@ WhyMode Run::why_mode(const Provider& p, const Question& question) const {
   if (question.action != Asked::kConfigured) return WhyMode::kAsked;
   if (p.action != Asked::kConfigured) {
     for (const Id slot : p.slots)
-      if (const Id of = cell(rows_.queue, slot, kNoId);
+      if (const Id of = subordination_.queue_of(slot);
           of != kNoId && set_.queue_action[of] != Asked::kNothing)
         return WhyMode::kQueue;
     return WhyMode::kConfigured;

@@ -82,9 +82,12 @@ void Run::finish() {
 void Run::resume_or_reserve(Entry& entry) {
   entry.outcome = barred(entry);
   if (entry.outcome != Outcome::kStarted) return;
-  if (place(entry, state_.now(), true)) return start(entry);
+  if (place(entry, state_.now(), true, record_ ? &entry : nullptr)) return start(entry);
   entry.outcome = closed_ ? Outcome::kSubordinateQueueSuspended : Outcome::kNoFreeRoom;
-  if (record_ && !closed_) entry.unit_missing = missing_of_units(entry);
+  if (record_ && !closed_) {
+    entry.unit_missing = missing_of_units(entry);
+    if (simple(entry)) nearest(entry, entry.units[0], false);
+  }
   if (!reserves()) return;
   entry.at = first_fit(entry);
   if (*entry.at == kForever) return;
@@ -146,7 +149,10 @@ Column<Amount> Run::missing_of_units(const Entry& entry) const {
 }
 
 void Run::room_at(Id node) {
-  for (Size r = 0; r < width_; ++r) scratch_[r] = node == kNoId ? 0 : rooms_.at(node, r);
+  for (Size r = 0; r < width_; ++r) {
+    const bool shared = resources().scope[r] == ResourceScope::kCluster && !nodes_.empty();
+    scratch_[r] = node != kNoId ? rooms_.at(node, r) : shared ? rooms_.at(nodes_[0], r) : 0;
+  }
 }
 
 void Run::add(Decision d, const DecisionAmounts& amounts) {

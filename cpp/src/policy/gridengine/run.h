@@ -42,14 +42,25 @@ struct Entry {
   Id behind = kNoId;   // in the queue: the preemptor of which it is next, that has yet to start
   Time duration = kForever;  // planned, with what is added to it
   Outcome outcome = Outcome::kNoFreeRoom;
-  Id failed = kNoId;              // the request that found no place
+  Id failed = kNoId, failed_slot = kNoId;  // what found no place: a request, or a stopped part
   Index nodes = 0;                // on which it might run
   Column<Amount> missing{};       // R, on the best of them
+  Id best = kNoId;
+  bool planned = false;           // that is free now, and planned for others while it would run
+  Column<Id> planned_for{};       // these jobs have it; when recording
   std::optional<Time> at{};       // since when it would fit; kForever: never
   Column<Amount> unit_missing{};  // units x R, of a preemptee; when recording
+  std::vector<Entry> without{};   // itself, with all gone that it may preempt; when recording
 };
 
 struct Attempt;
+
+// Room that a job has been planned.
+struct Planned {
+  Id operation, node;
+  const Amount* need;
+  Time from, until;
+};
 
 // A running job that may be preempted.
 struct Provider {
@@ -217,6 +228,9 @@ class Run {
   Time first_fit_spread(const Entry& entry);
   Outcome barred(Entry& entry) const;
   void nearest(Entry& entry, const Unit& unit, bool first) const;
+  void nearest_now(Entry& entry, const Unit& unit, bool first, bool open_only) const;
+  void nearest_later(Entry& entry, const Unit& unit) const;
+  Column<Id> planned_there(const Entry& entry) const;
   void occupy(const Entry& entry, Time from, Time until);
   void credit_own(Id operation, Amount sign);
   void credit_leaving(Id operation, Amount sign);
@@ -284,6 +298,7 @@ class Run {
   SpreadNeed spread(const Entry& entry, const Unit& unit, const Column<Provider*>& candidates);
   void take(Entry& entry, std::span<Provider* const> victims, Reason reason);
   void note_candidates(Attempt& attempt, const Question& question);
+  void lacks_without(Entry& entry, const Question& question);
 
   // one_node.cpp
   // `largest`: whether that is wanted, too.
@@ -312,6 +327,7 @@ class Run {
   const ClusterState& state_;
   Pace& pace_;
   Subordination subordination_;
+  std::vector<Planned> plans_;  // when recording
   bool record_, closed_ = false;  // closed_: a suspended queue was in the way of the last placing
   Size width_;
   Column<Id> nodes_, operations_;  // that there are, in canonical order
@@ -342,6 +358,7 @@ class Run {
   // What the last job that found no room lacked, as long as nothing has changed.
   mutable Column<Amount> seen_need_, seen_missing_;
   mutable Index seen_nodes_ = -1;
+  mutable Id seen_best_ = kNoId;
   Id steps_ = 0;
 };
 

@@ -29,6 +29,7 @@ Outcome Run::preempt(Id job, JobRequest& job_request, const std::uint8_t* open) 
   job_request.look_at(open);
   if (leaving && job_request.place(room_then(), spots_)) {
     if (!holds(job)) held_.push_back({job, spots_});
+    note_leaving(job, job_request.parts().front().request, spots_);
     return Outcome::kWaitsForVictims;
   }
   const Time last = memory_.last_preempt[job];
@@ -163,15 +164,7 @@ Column<Index> Run::candidates_of(Id job, const JobRequest& job_request) {
     if (other.gone || !(young || follows(other))) continue;
     const Outcome standing = workspace.standing(job, other);
     if (standing == Outcome::kRanTooShort) due(spared);
-    if (!follows(other)) continue;
-    Spared why{.why = standing};
-    if (standing == Outcome::kTaken) why = workspace.spared(other);
-    if (why.why == Outcome::kTaken) continue;
-    event(first_node(other), why.why, job, job_request.parts().front().request, {});
-    if (standing == Outcome::kTaken) recorder_->events.back().spared = why;
-    // Of the partition whose turn it is.
-    recorder_->events.back().facts.numbers = {{"tier_of_asking", jobs().tier[job]},
-                                              {"partition_of_asking", jobs().partition[job]}};
+    if (follows(other)) note_standing(job, job_request.parts().front().request, other);
   }
   return candidate_set(job)->jobs;
 }

@@ -148,6 +148,9 @@ Outcome Run::plan_job(BackfillPass& pass, Id job, JobRequest& job_request) {
       continue;
     }
     pass.timeline.keep(nodes, begin, std::max(end, begin + passes.bf_resolution));
+    for (const Spot& spot : spots)
+      if (spot.node != kNoId && !blocked_by_.empty() && blocked_by_[spot.node] == kNoId)
+        blocked_by_[spot.node] = job;
     pass.planned[job] = 1;
     ++kept;
     return rule.value_or(otherwise);

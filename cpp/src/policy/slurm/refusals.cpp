@@ -140,7 +140,104 @@ Occupancy Run::without_reservations(Id job) const {
   return room;
 }
 
-// Of all its requests; with what lacks on the best of the nodes, and of licences.
+// Room once all has gone that may be preempted for a job and gives it anything, and what leaves for
+// it. Of QOS only those end, or only those are suspended: the latter if none ends.
+Occupancy Run::without_victims(Id job) const {
+  Occupancy room = workspace.room;
+  workspace.add_leaving(room, job);
+  const Time due = workspace.pace.due();
+  const Column<Index> candidates = workspace.candidates(job);
+  workspace.pace.due_again(due);
+  const auto suspends = [this](Index i) { return workspace.mode(of(i)) == PreemptMode::kSuspend; };
+  const bool gang = set().gang && set().selection != Selection::kTestOnly;
+  const bool shared = gang && (set().type == PreemptType::kPartitionPrio ||
+                               std::ranges::all_of(candidates, suspends));
+  for (const Index i : candidates)
+    if (shared || !suspends(i)) workspace.give(room, of(i), 1);
+  return room;
+}
+
+// What lacks to a request on a node of a room: what it has there too little of, and licences.
+double Run::lacking(const Occupancy& room, const JobRequest& job_request,
+                    const JobRequest::Part& part, const Row& licences, Id node,
+                    Row& missing) const {
+  missing = {};
+  lacks(room, part.amounts, node, job_request.whole_nodes(), missing);
+  const Amount* has = workspace.state.node_capacity(node);
+  double worst = 0;
+  for (Size r = 0; r < workspace.state.width(); ++r) {
+    if (workspace.scope(r) == ResourceScope::kCluster) {
+      missing[r] = licences[r];
+    } else if (missing[r] > 0) {
+      const Amount whole = part.amounts[r] > 0 ? part.amounts[r] : has[r];
+      worst = std::max(worst, static_cast<double>(missing[r]) / static_cast<double>(whole));
+    }
+  }
+  return worst;
+}
+
+// What a request lacks on the nodes where it may run, and licences of all of its job, which are
+// reported where they are wanted or what it waits for.
+Run::Lack Run::lack(const Occupancy& room, const JobRequest& job_request,
+                    const JobRequest::Part& part, Outcome rule) const {
+  Lack found;
+  for (Size r = 0; r < workspace.state.width(); ++r) {
+    if (workspace.scope(r) != ResourceScope::kCluster || job_request.licences()[r] <= 0) continue;
+    if (part.amounts[r] <= 0 && rule != Outcome::kLicensesMissing) continue;
+    found.licences[r] = std::max<Amount>(job_request.licences()[r] - room.rooms.at(kNoId, r), 0);
+    found.no_licence |= found.licences[r] > 0;
+  }
+  found.best = found.short_of = found.licences;
+  if (!part.takes_node) return found;
+  double least = 0, least_short = 0;
+  for (const Id node : jobs().nodes()) {
+    if (!part.allowed()[node]) continue;
+    Row missing{};
+    const double worst = lacking(room, job_request, part, found.licences, node, missing);
+    if (found.nodes++ == 0 || worst < least) {
+      least = worst;
+      found.best = missing;
+    }
+    if (worst <= 0 && !in_use(room, node, job_request.whole_nodes())) {
+      ++found.with_room;
+    } else if (least_short <= 0 || worst < least_short) {
+      least_short = worst;
+      found.short_of = missing;
+      found.node = node;
+    }
+  }
+  return found;
+}
+
+// Why one request of a job waits, of which a rule is said: what it does not lack itself another
+// request of the job does.
+Outcome Run::of_request(Outcome rule, const JobRequest& job_request, const JobRequest::Part& part,
+                        const Lack& found) const {
+  const Id job = workspace.state.operation_of_request(part.request);
+  const auto of = [&](Outcome own) {
+    return own == Outcome::kStarted ? Outcome::kOtherRequestWaits : own;
+  };
+  switch (rule) {
+    case Outcome::kWrongTags:
+    case Outcome::kNodeOutsidePartition:
+    case Outcome::kNodeNotSchedulable:
+      if (!part.takes_node) return Outcome::kOtherRequestWaits;
+      if (std::ranges::none_of(part.allowed(), std::identity{}))
+        return barred_everywhere(job, part.request);
+      return rule == Outcome::kNodeNotSchedulable ? of(beyond_nodes(part))
+                                                  : Outcome::kOtherRequestWaits;
+    case Outcome::kNoRoomEvenWithVictims:
+      if (job_request.parts().size() == 1 || found.no_licence ||
+          (part.takes_node && found.with_room < part.count))
+        return rule;
+      return Outcome::kOtherRequestWaits;
+    default:
+      return rule;
+  }
+}
+
+// Of all its requests; with what lacks on the best of the nodes, and of licences: as things are,
+// or, where all that may be preempted is not enough, without that.
 void Run::report_refusal(Id job, Outcome rule, const JobRequest* job_request) {
   const Size width = workspace.state.width();
   Spared spared;
@@ -149,100 +246,41 @@ void Run::report_refusal(Id job, Outcome rule, const JobRequest* job_request) {
     spared = held_by_pace_[job];
   if (spared.why != Outcome::kTaken) rule = Outcome::kVictimsSpared;
   add_reserved(workspace.room, job, 1);
+  std::optional<Occupancy> room;  // without victims
+  if (job_request != nullptr && rule == Outcome::kNoRoomEvenWithVictims) {
+    room = without_victims(job);
+    // It fits but for nodes that jobs before it have, or on which something is still ending.
+    if (job_request->place(*room, spots_)) {
+      rule = Outcome::kWaitsForNextPass;
+      room.reset();
+    }
+  }
   for (const Id request : workspace.requests(job)) {
     if (workspace.state.pending(request) <= 0) continue;
     refusals_->request.push_back(request);
-    refusals_->rule.push_back(rule);
     const JobRequest::Part* part = nullptr;
     if (job_request != nullptr)
       for (const JobRequest::Part& p : job_request->parts())
         if (p.request == request) part = &p;
-    Row licences{};  // of all of the job, reported where they are wanted or what it waits for
-    bool licences_lack = false;
-    for (Size r = 0; part != nullptr && r < width; ++r) {
-      if (workspace.scope(r) != ResourceScope::kCluster) continue;
-      if (job_request->licences()[r] <= 0 ||
-          (part->amounts[r] <= 0 && rule != Outcome::kLicensesMissing))
-        continue;
-      licences[r] =
-          std::max<Amount>(job_request->licences()[r] - workspace.room.rooms.at(kNoId, r), 0);
-      licences_lack |= licences[r] > 0;
+    Lack found;
+    Outcome own = rule;
+    if (part != nullptr) {
+      found = lack(room ? *room : workspace.room, *job_request, *part, rule);
+      own = of_request(rule, *job_request, *part, found);
     }
-    Index nodes = 0;
-    Row best = licences;
-    double least = 0;
-    if (part != nullptr && part->takes_node)
-      for (const Id node : jobs().nodes()) {
-        if (!part->allowed()[node]) continue;
-        Row missing{};
-        lacks(workspace.room, part->amounts, node, job_request->whole_nodes(), missing);
-        const Amount* has = workspace.state.node_capacity(node);
-        double worst = 0;
-        for (Size r = 0; r < width; ++r) {
-          if (workspace.scope(r) == ResourceScope::kCluster) {
-            missing[r] = licences[r];
-          } else if (missing[r] > 0) {
-            const Amount of = part->amounts[r] > 0 ? part->amounts[r] : has[r];
-            worst = std::max(worst, static_cast<double>(missing[r]) / static_cast<double>(of));
-          }
-        }
-        if (nodes++ == 0 || worst < least) {
-          least = worst;
-          best = missing;
-        }
-        if (follows_request(request) && (worst > 0 || licences_lack))
-          event(node, on_node(*job_request, *part, node, worst > 0), job, request, missing);
-      }
-    refusals_->nodes.push_back(nodes);
-    refusals_->missing.insert(refusals_->missing.end(), best.begin(),
-                              best.begin() + static_cast<std::ptrdiff_t>(width));
+    refusals_->rule.push_back(own);
+    refusals_->nodes.push_back(found.nodes);
+    refusals_->missing.insert(refusals_->missing.end(), found.best.begin(),
+                              found.best.begin() + static_cast<std::ptrdiff_t>(width));
     if (follows_request(request)) {
-      event(kNoId, rule, job, request, best);
+      note_refusal(own, rule, job_request, part, room ? *room : workspace.room, found,
+                   room.has_value());
       recorder_->events.back().spared = spared;
-      recorder_->events.back().facts = facts_of(job, rule, job_request);
+      if (part != nullptr && part->takes_node) note_nodes(*job_request, *part, rule);
       note_standings(job);
     }
   }
   add_reserved(workspace.room, job, -1);
-}
-
-// The job that keeps another from its partition, or from a node where it may run; kNoId: none.
-Id Run::held_up_by(Id job, const JobRequest* job_request) const {
-  const Id by = closed_by_[jobs().partition[job]];
-  if (by != kNoId && by != job) return by;
-  if (job_request != nullptr)
-    for (const JobRequest::Part& part : job_request->parts())
-      for (Size n = 0; part.takes_node && n < part.allowed().size(); ++n)
-        if (part.allowed()[n] && blocked_by_[n] != kNoId && blocked_by_[n] != job)
-          return blocked_by_[n];
-  return kNoId;
-}
-
-// What decided that a job waits.
-Facts Run::facts_of(Id job, Outcome rule, const JobRequest* job_request) const {
-  Facts facts;
-  if (rule == Outcome::kBehindFirstWaiting || rule == Outcome::kWaitsForNextPass) {
-    if (const Id by = held_up_by(job, job_request); by != kNoId)
-      facts.operations.emplace_back("behind", by);
-  } else if (rule == Outcome::kPreemptionBackoff) {
-    const Time last = memory_.last_preempt[job];
-    facts.times.emplace_back("since", last);
-    facts.times.emplace_back("until", last + set().backoff);
-  }
-  return facts;
-}
-
-// How every other running job stands to a job whose request is followed.
-void Run::note_standings(Id job) {
-  Column<Outcome> verdicts;
-  const Time due = workspace.pace.due();
-  for (const RunningJob& other : workspace.running) {
-    Outcome why = other.gone ? Outcome::kAlreadyPreempting : workspace.standing(job, other);
-    if (why == Outcome::kTaken) why = workspace.spared(other).why;
-    verdicts.push_back(why);
-  }
-  workspace.pace.due_again(due);
-  recorder_->stands(verdicts);
 }
 
 // What lacks to a request on a node: room there, or licences.
@@ -254,70 +292,6 @@ Outcome Run::on_node(const JobRequest& job_request, const JobRequest::Part& part
                  .rooms.fits(part.amounts, node)
              ? Outcome::kReservedForOthers
              : Outcome::kNoFreeRoom;
-}
-
-// Whether a candidate's leaving gives a job anything: it ends, or is suspended by gang scheduling.
-bool Run::may_help(const JobRequest& job_request, const RunningJob& other) const {
-  const Settings& set = workspace.settings;
-  const bool suspends = set.gang && set.selection != Selection::kTestOnly;
-  return matters(workspace, job_request, other) &&
-         (suspends || workspace.mode(other) != PreemptMode::kSuspend);
-}
-
-// A candidate that was added and does not leave: the job is placed elsewhere, or others suffice.
-Outcome Run::off_or_spare(const RunningJob& other, const Choice& choice) const {
-  const bool on_chosen = std::ranges::any_of(workspace.nodes(other), [&](Id node) {
-    return std::ranges::find(choice.spots, node, &Spot::node) != choice.spots.end();
-  });
-  if (!on_chosen) return Outcome::kOffChosenNodes;
-  return set().selection == Selection::kMinimum ? Outcome::kSparedFitsWithout : Outcome::kGivenBack;
-}
-
-// What became of the followed allocation among the candidates of a job; none leaves without a
-// choice.
-void Run::note(const JobRequest& job_request, const Column<Index>& candidates,
-               const Choice* choice) {
-  if (recorder_ == nullptr || recorder_->slot == kNoId) return;
-  const auto has = [](const Column<Index>& in, Index i) {
-    return std::ranges::find(in, i) != in.end();
-  };
-  const Id request = job_request.parts().front().request;
-  for (const Index i : candidates) {
-    if (!follows(of(i))) continue;
-    const Outcome outcome = choice != nullptr && has(choice->victims, i) ? Outcome::kTaken
-                            : choice != nullptr && has(choice->considered, i)
-                                ? off_or_spare(of(i), *choice)
-                            : !may_help(job_request, of(i)) ? Outcome::kFreesNothingUseful
-                            : choice == nullptr             ? Outcome::kNoStartInStage
-                                                            : Outcome::kSparedFitsWithout;
-    event(first_node(of(i)), outcome, workspace.state.operation_of_request(request), request, {});
-    Facts& facts = recorder_->events.back().facts;
-    const auto place = std::ranges::find(candidates, i) - candidates.begin();
-    facts.numbers.emplace_back("place", place + 1);
-    facts.numbers.emplace_back("candidates", candidates.size());
-    facts.numbers.emplace_back("victims", choice != nullptr ? choice->victims.size() : 0);
-    Column<Id> nodes;
-    if (choice != nullptr)
-      for (const Spot& spot : choice->spots)
-        if (spot.node != kNoId) nodes.push_back(spot.node);
-    if (!nodes.empty()) facts.nodes.emplace_back("placed_on", std::move(nodes));
-  }
-}
-
-// Likewise, where a job is placed over those that share their cpus with it.
-void Run::note_sharing(const JobRequest& job_request, const Column<Index>& candidates,
-                       const Column<Index>& victims, const std::vector<Spot>& spots) {
-  if (recorder_ == nullptr || recorder_->slot == kNoId) return;
-  Choice choice;
-  choice.spots = spots;
-  choice.victims = victims;
-  choice.considered = candidates;
-  std::erase_if(choice.considered, [&](Index i) {
-    return std::ranges::any_of(workspace.nodes(of(i)), [&](Id node) {
-      return std::ranges::find(spots, node, &Spot::node) != spots.end();
-    });
-  });
-  note(job_request, candidates, &choice);
 }
 
 // Why a request may run nowhere: of one node that it names, else what it meets last.
@@ -347,21 +321,24 @@ bool Run::could_hold(const JobRequest::Part& part, Id node) const {
 
 // Whether a job would not fit if nothing else ran: on nodes that take work, or on any.
 Outcome Run::beyond_nodes(const JobRequest& job_request) const {
-  for (const JobRequest::Part& part : job_request.parts()) {
-    if (!part.takes_node) continue;
-    Index open = 0, all = 0;
-    const View<const std::uint8_t> allowed = part.allowed();
-    for (Id n = 0; open < part.count && n < allowed.rows(); ++n)
-      open += allowed[n] != 0 && could_hold(part, n);
-    if (open >= part.count) continue;
-    for (Id n = 0; n < static_cast<Id>(blocked_.size()); ++n) {
-      const Outcome here = workspace.barred(part.request, n);
-      if (here == Outcome::kStarted || here == Outcome::kNodeNotSchedulable)
-        all += could_hold(part, n);
-    }
-    return all < part.count ? Outcome::kLargerThanNodes : Outcome::kNodeNotSchedulable;
-  }
+  for (const JobRequest::Part& part : job_request.parts())
+    if (const Outcome never = beyond_nodes(part); never != Outcome::kStarted) return never;
   return Outcome::kStarted;
+}
+
+Outcome Run::beyond_nodes(const JobRequest::Part& part) const {
+  if (!part.takes_node) return Outcome::kStarted;
+  Index open = 0, all = 0;
+  const View<const std::uint8_t> allowed = part.allowed();
+  for (Id n = 0; open < part.count && n < allowed.rows(); ++n)
+    open += allowed[n] != 0 && could_hold(part, n);
+  if (open >= part.count) return Outcome::kStarted;
+  for (Id n = 0; n < static_cast<Id>(blocked_.size()); ++n) {
+    const Outcome here = workspace.barred(part.request, n);
+    if (here == Outcome::kStarted || here == Outcome::kNodeNotSchedulable)
+      all += could_hold(part, n);
+  }
+  return all < part.count ? Outcome::kLargerThanNodes : Outcome::kNodeNotSchedulable;
 }
 
 }  // namespace evenhand::slurm

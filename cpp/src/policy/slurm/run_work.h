@@ -245,21 +245,48 @@ class Run {
   Outcome barred_everywhere(Id job, Id request) const;
   bool could_hold(const JobRequest::Part& part, Id node) const;
   Outcome beyond_nodes(const JobRequest& job_request) const;
+  Outcome beyond_nodes(const JobRequest::Part& part) const;
   Outcome on_node(const JobRequest& job_request, const JobRequest::Part& part, Id node,
                   bool lack) const;
-  Outcome off_or_spare(const RunningJob& other, const Choice& choice) const;
   // Whether others keep a job from a node that it, or one of them, takes as a whole.
   static bool in_use(const Occupancy& room, Id node, bool whole) {
     return node != kNoId && (room.exclusives[node] > 0 || (whole && room.occupants[node] > 0));
   }
   bool lacks(const Occupancy& room, const Amount* need, Id node, bool whole, Row& missing) const;
   Occupancy without_reservations(Id job) const;
-  bool may_help(const JobRequest& job_request, const RunningJob& other) const;
+  Occupancy without_victims(Id job) const;
+  // What a request lacks, R each: on the best node, and on the best of those without room (kNoId:
+  // there is none); of licences.
+  struct Lack {
+    Row best{}, short_of{}, licences{};
+    Index nodes = 0, with_room = 0;
+    Id node = kNoId;
+    bool no_licence = false;
+  };
+  double lacking(const Occupancy& room, const JobRequest& job_request, const JobRequest::Part& part,
+                 const Row& licences, Id node, Row& missing) const;
+  Lack lack(const Occupancy& room, const JobRequest& job_request, const JobRequest::Part& part,
+            Outcome rule) const;
+  Outcome of_request(Outcome rule, const JobRequest& job_request, const JobRequest::Part& part,
+                     const Lack& found) const;
   void add_unheld();
   void report_refusal(Id job, Outcome rule, const JobRequest* job_request);
+
+  // --- notes.cpp
+
+  bool is_before(Id job, Id other) const;
   Id held_up_by(Id job, const JobRequest* job_request) const;
-  void note_standings(Id job);
   Facts facts_of(Id job, Outcome rule, const JobRequest* job_request) const;
+  bool may_help(const JobRequest& job_request, const RunningJob& other) const;
+  Outcome off_or_spare(const RunningJob& other, const Choice& choice) const;
+  void note_refusal(Outcome own, Outcome rule, const JobRequest* job_request,
+                    const JobRequest::Part* part, const Occupancy& room, const Lack& found,
+                    bool emptied);
+  void note_nodes(const JobRequest& job_request, const JobRequest::Part& part, Outcome rule);
+  void note_asking(Facts& facts, Id job) const;
+  void note_standings(Id job);
+  void note_standing(Id job, Id request, const RunningJob& other);
+  void note_leaving(Id job, Id request, const std::vector<Spot>& spots);
   void note(const JobRequest& job_request, const Column<Index>& candidates, const Choice* choice);
   void note_sharing(const JobRequest& job_request, const Column<Index>& candidates,
                     const Column<Index>& victims, const std::vector<Spot>& spots);

@@ -20,10 +20,14 @@ from evenhand.systems.gridengine.effects import effects
 from evenhand.systems.gridengine.record import GRIDENGINE
 from evenhand.systems.gridengine.settings import GridEngineSettings
 from evenhand.systems.gridengine.subordinates import BY_QUEUE, queue_numbers
+from evenhand.systems.gridengine.telling import of_allocation, of_request
+from evenhand.systems.gridengine.victims import of_victim
 from evenhand.systems.gridengine.words import compared
 from evenhand.units.text import number
 
 if TYPE_CHECKING:
+    from evenhand.explain.facts import Facts
+    from evenhand.explain.told import Told
     from evenhand.model import Snapshot
     from evenhand.plans.memory import LiveRows
     from evenhand.state import State
@@ -206,6 +210,16 @@ class GridEngine(Policy):
             return {}
         names = [*queue_numbers(self.settings.queues)]
         return {"queue": names[queue], "count": count, "most": most}
+
+    def told(
+        self, facts: Facts, what: str, row: int, met: Mapping[str, Any], recorded: Mapping[str, Any]
+    ) -> Told:
+        """Say more of an outcome; see `evenhand.explain.told.told_of_outcome`."""
+        return (of_request if what == "request" else of_allocation)(facts, row, met, recorded)
+
+    def told_of_victim(self, facts: Facts, row: int) -> Told:
+        """Say what chose a victim, by its row among the decisions."""
+        return of_victim(facts, row)
 
     def standing(self, snapshot: Snapshot, row: int) -> str:
         """Say which priority a job has.

@@ -53,7 +53,7 @@ class GridEngineQueue(BaseModel):
         None, description="What stops a job in it; `$action` stands for the action's letter."
     )
     preemption_action: Chosen | None = Field(
-        None, description="Action for what runs in it, where nobody names one; by default as elsewhere."
+        None, description="Action for what runs in it where none is named; by default as elsewhere."
     )
     subordinate_list: SubordinateText | None = Field(
         None,
@@ -96,7 +96,7 @@ class GridEngineSettings(CheckedSettings):
         False, description="Every run preempts for waiting jobs whose reservation is too far away."
     )
     preemption_action: Chosen = Field(
-        "advisor", description="Action where nobody names one; the advisor chooses as the document advises."
+        "advisor", description="Action where none is named; the advisor chooses as the document advises."
     )
     over_the_cap: Literal["as_many", "nobody"] = Field(
         "as_many",

@@ -85,13 +85,17 @@ def free_rooms(world: World, node: object, job: object, *, gone: Any = ()) -> It
             elif d["action"] == "preempt" and (at_once or d["mode"] == "suspend"):
                 if str(d["allocation"]) not in names:
                     book(d["node"], d["freed"], -1)
-            elif (
-                d["action"] == "reserve" and d["reason"] == "room_reserved" and not same(d["operation"], job)
-            ):
+            elif _keeps(world, d) and not same(d["operation"], job):
                 book(d["node"], world.row("requests", d["request"]).get("resources") or {}, 1)
             else:
                 continue
             yield dict(free)
+
+
+def _keeps(world: World, decision: Row) -> bool:
+    """Return whether a decision keeps room from others in the same run; in Slurm's it keeps nodes closed."""
+    reserves = decision["action"] == "reserve" and decision["reason"] == "room_reserved"
+    return reserves and world.system != "slurm"
 
 
 def lacks_of(world: World, need: Mapping[str, float], free: Mapping[str, float]) -> Amounts:

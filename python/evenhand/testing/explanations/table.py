@@ -10,7 +10,13 @@ __all__ = ["MODULES", "load"]
 #: Where checks are.
 MODULES = (
     *("decided", "jobs", "pace"),
-    *("backendai.outcomes", "gridengine.outcomes", "gridengine.subordinates", "yunikorn.outcomes"),
+    *(
+        "backendai.outcomes",
+        "gridengine.outcomes",
+        "gridengine.subordinates",
+        "gridengine.victims",
+        "yunikorn.outcomes",
+    ),
     *("slurm.allocations", "slurm.requests"),
     *("ytsaurus.allocations", "ytsaurus.elements", "ytsaurus.requests"),
 )

@@ -104,7 +104,43 @@ class Main:
             rules = [self.rules[job.row, turn[0]] for other, turn in queue if other is job and job.requests]
             if job.requests and rules:
                 best = max(rules, key=self.reach)
-                self.refusals += [{"request": q.name, "rule": best} for q in job.requests]
+                turns = [turn for other, turn in queue if other is job]
+                job.stand_in(turns[rules.index(best)])
+                self.refusals += [{"request": q.name, "rule": rule} for q, rule in self._told(job, best)]
+
+    def _told(self, job: Job, rule: str) -> list[tuple[Request, str]]:
+        """Return what is said of each request of a job: what it does not lack itself another one does."""
+        if rule == "nowhere":
+            return [(q, self._nowhere(job, q) or "other_request_waits") for q in job.requests]
+        if rule != "no_room_even_with_victims":
+            return [(q, rule) for q in job.requests]
+        self.world.reserve(self.room, job, 1)
+        room = self._without_victims(job)
+        if place(self.world, room, job) is not None:
+            told = [(q, "waits_for_next_pass") for q in job.requests]
+        elif len(job.requests) == 1 or self._licences_lack(job, room):
+            told = [(q, rule) for q in job.requests]
+        else:
+            alone = [place(self.world, room, job, requests=[q]) is not None for q in job.requests]
+            said = {True: "other_request_waits", False: rule}
+            told = [(q, said[fits]) for q, fits in zip(job.requests, alone, strict=True)]
+        self.world.reserve(self.room, job, -1)
+        return told
+
+    def _without_victims(self, job: Job) -> Room:
+        """Return room once all have left that may be preempted for a job and give it anything."""
+        s, room = self.world.settings, self.room.copy()
+        self._add_leaving(room, job)
+        wanted = candidates(self.world, job, self.gone, self.world.now)
+        suspended = [other for other in wanted if other.mode(s) == "SUSPEND"]
+        ends = [other for other in wanted if other.mode(s) != "SUSPEND"]
+        if "GANG" not in split_mode(s.PreemptMode)[1] or s.victim_selection == "test_only":
+            leaves = ends
+        else:
+            leaves = wanted if s.PreemptType == "preempt/partition_prio" else ends or suspended
+        for other in leaves:
+            leave(self.world, room, other)
+        return room
 
     @staticmethod
     def reach(rule: str) -> int:
@@ -212,26 +248,31 @@ class Main:
 
     def beyond_nodes(self, job: Job) -> str | None:
         """Return a rule if a job would not fit if nothing else ran."""
-        world = self.world
-        inside = world.partition_nodes(job)
         for request in job.requests:
-            wants = {r: v for r, v in request.amounts.items() if v > 0}
-            if wants and set(wants) <= world.licences:
-                continue
-            enough = [
-                node
-                for node in inside
-                if request.tags <= world.tags[node]
-                and request.node in (None, node)
-                and all(
-                    v <= world.capacity[node].get(r, 0) for r, v in wants.items() if r not in world.licences
-                )
-            ]
-            if len(enough) < request.count:
-                return "larger_than_nodes"
-            if sum(world.schedulable[node] for node in enough) < request.count:
-                return "nowhere"
+            if (found := self._beyond_nodes(job, request)) is not None:
+                return found
         return None
+
+    def _nowhere(self, job: Job, request: Request) -> str | None:
+        if self.world.only_licences(request):
+            return None
+        return "nowhere" if not self.world.open_to(job, request) else self._beyond_nodes(job, request)
+
+    def _beyond_nodes(self, job: Job, request: Request) -> str | None:
+        world = self.world
+        wants = {r: v for r, v in request.amounts.items() if v > 0}
+        if wants and set(wants) <= world.licences:
+            return None
+        enough = [
+            node
+            for node in world.partition_nodes(job)
+            if request.tags <= world.tags[node]
+            and request.node in (None, node)
+            and all(v <= world.capacity[node].get(r, 0) for r, v in wants.items() if r not in world.licences)
+        ]
+        if len(enough) < request.count:
+            return "larger_than_nodes"
+        return "nowhere" if sum(world.schedulable[node] for node in enough) < request.count else None
 
     def _add_leaving(self, room: Room, job: Job) -> bool:
         """Add what leaves for a job to a room; whether anything does."""

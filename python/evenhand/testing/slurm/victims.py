@@ -118,20 +118,27 @@ def _runs(usable: Sequence[str], order: Sequence[str]) -> list[list[str]]:
     return runs
 
 
-def place(world: World, room: Room, job: Job, blocked: frozenset[str] = frozenset()) -> Spots | None:
-    """Return where all of a job would be placed in a room, or None."""
+def place(
+    world: World,
+    room: Room,
+    job: Job,
+    blocked: frozenset[str] = frozenset(),
+    requests: Sequence[Request] | None = None,
+) -> Spots | None:
+    """Return where all of a job, or some of its requests, would be placed in a room, or None."""
+    of = job.requests if requests is None else requests
     inside = world.partition_nodes(job)
     whole = job.whole_nodes or world.settings.SelectType == "select/linear"
     room = room.copy()
     spots: Spots = []
     cpu = next((r for r, kind in world.kinds.items() if kind == "cpu" and r not in world.licences), None)
     need: Amounts = {}
-    for request in job.requests:
+    for request in of:
         for r in world.licences:
             need[r] = need.get(r, Fraction(0)) + request.count * request.amounts.get(r, Fraction(0))
     if any(amount > room.free[None].get(r, 0) for r, amount in need.items() if amount > 0):
         return None
-    for request in job.requests:
+    for request in of:
         wants = {r: v for r, v in request.amounts.items() if v > 0}
         if wants and set(wants) <= world.licences:
             spots += [(request, None)] * request.count

@@ -211,7 +211,7 @@ class GridEngine:
         Returns
         -------
         evenhand.policies.GridEngine
-            By ``qconf -ssconf`` and ``qconf -sq``. The action where nobody names one is R, not the advisor's.
+            By ``qconf -ssconf`` and ``qconf -sq``. The action where none is named is R, not the advisor's.
 
         Raises
         ------

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from evenhand.testing.explanations.job_rooms import free_rooms, lacks_of, places_allowed
-from evenhand.testing.explanations.jobs import asker, compared_is
-from evenhand.testing.explanations.registry import Said, checks, must
-from evenhand.testing.explanations.world import World, same, without_zeros
+from typing import TYPE_CHECKING
 
-__all__ = ["priority_of"]
+from evenhand.testing.explanations.gridengine.providers import (
+    action_of,
+    allowed,
+    candidates,
+    preempted_before,
+    priority_of,
+)
+from evenhand.testing.explanations.gridengine.rooms import missing_of_request, missing_of_stopped
+from evenhand.testing.explanations.gridengine.victims import order_is, starts_is
+from evenhand.testing.explanations.job_rooms import free_rooms, job_meant, lacks_of, places_allowed
+from evenhand.testing.explanations.jobs import (
+    asker,
+    compared_is,
+    no_start_in_stage,
+    waits_for_victims,
+)
+from evenhand.testing.explanations.registry import Said, checks, must
+from evenhand.testing.explanations.world import World, same
+
+if TYPE_CHECKING:
+    from evenhand.testing.explanations.world import Row
+
+__all__ = ["too_many"]
 
 _SYSTEM = "gridengine"
-
-
-def priority_of(row: object) -> float:
-    """Return the priority of a job."""
-    return float(row.get("priority", 0.0) or 0.0)  # type: ignore[attr-defined]
 
 
 @checks("allocation", "not_lower_priority", system=_SYSTEM)
@@ -28,44 +42,106 @@ def not_lower_priority(world: World, said: Said) -> None:
 @checks("allocation", "action_not_allowed", system=_SYSTEM)
 def action_not_allowed(world: World, said: Said) -> None:
     """Whether the action that is configured for it needs something that not all of its jobs have."""
-    s = world.settings
-    rows = [a for a in world.allocations_of(said.row["operation"]) if World.state_of(a) == "running"]
-    names = {str((a.get("settings") or {}).get("queue")) for a in rows}
-    actions = {
-        getattr(s.queues.get(name), "preemption_action", None) or s.preemption_action for name in names
-    }
-    must(
-        actions - {"T", "P", "N", "S"} or s.preemption_action not in ("T", "P", "N", "S"), "actions", actions
-    )
+    action, _ = action_of(world, said.row["operation"])
+    compared_is(said, {"action": action})
+    must(action in ("C", "R") and not allowed(world, said.row["operation"]), "it may be taken so", action)
 
 
 @checks("allocation", "spared_fits_without", system=_SYSTEM)
 def spared_fits_without(world: World, said: Said) -> None:
-    """Others leave for the job that asked."""
-    asks = asker(world, said)["name"]
-    made = [d for d in world.decided("preempt") if same(d["beneficiary"]["operation"], asks)]
-    must(made, "nothing leaves for it", asks)
+    """Others leave for the job that asked, and with them gone there is room where it is placed."""
+    job, row = asker(world, said), world.row("requests", said.met["request"])
+    made = [
+        d for d in world.decided("preempt") if same((d["beneficiary"] or {}).get("operation"), job["name"])
+    ]
+    must(made, "nothing leaves for it", job["name"])
     must(all(not same(d["operation"], said.row["operation"]) for d in made), "it leaves")
-    node = said.met.get("node")
-    must(node is None or any(same(d["node"], node) for d in made), "it was placed elsewhere", node)
+    order_is(world, said.compared, world.operation_of(said.row), job, int(made[0]["step"]))
+    victims_are(world, said, job)
+    placed = [str(node) for node in said.compared["placed_on"]]
+    must(placed and set(placed) <= world.tables["nodes"].keys(), "where it is placed", placed)
+    gone = [d["allocation"] for d in made]
+    rows = world.requests_of(job["name"])
+    for node in placed:
+        allows = [q for q in rows if node in places_allowed(world, q)]
+        rooms = [*free_rooms(world, node, job["name"], gone=gone)]
+        fits = any(not lacks_of(world, q.get("resources") or {}, free) for q in allows for free in rooms)
+        must(fits, "there is no room", node, rooms[-3:], row)
 
 
-@checks("allocation", "max_preemptees", "not_named", system=_SYSTEM)
-def max_preemptees(world: World, said: Said) -> None:
-    """As many jobs are preempted as may be; or the request does not name it."""
-    if said.code == "max_preemptees":
-        compared_is(said, {"max_preemptees": world.settings.max_preemptees})
-        _as_many(world)
+@checks("allocation", "max_preemptees", "no_start_in_stage", "not_named", system=_SYSTEM)
+def too_many(world: World, said: Said) -> None:
+    """More jobs would be preempted than may be; or none would help; or the request does not name it."""
+    job = asker(world, said)
+    step = _step_of(world, job)
+    first_met(said)
+    order_is(
+        world,
+        said.compared,
+        world.operation_of(said.row),
+        job,
+        step if step is not None else _turn(world, said),
+    )
+    if "wanted" in said.compared:
+        _more_than_may_be(world, said, job)
+    must(said.code != "max_preemptees" or "wanted" in said.compared, "how many would leave is not said")
+    if said.code == "no_start_in_stage":
+        no_start_in_stage(world, said)
 
 
-def _as_many(world: World) -> None:
-    states = {
-        str(a["operation"]) for a in world.tables["allocations"].values() if World.state_of(a) == "preempted"
+def first_met(said: Said) -> bool:
+    """Return whether it is said of what was looked at first; its numbers are those of the whole."""
+    explanation = said.explanation
+    if not explanation.looked_at or said.met is not explanation.looked_at[0]:
+        return False
+    for name, value in said.compared.items():
+        must(explanation.numbers.get(name) == value, name, explanation.numbers.get(name), value)
+    return True
+
+
+def victims_are(world: World, said: Said, job: Row) -> None:
+    """Raise `AssertionError` unless just these jobs leave for another, by this plan or before."""
+    found = {
+        str(a["operation"])
+        for a in world.tables["allocations"].values()
+        if World.state_of(a) == "preempting" and same(job_meant(world, a.get("beneficiary")), job["name"])
     }
-    gone = {str(d["operation"]) for d in world.decided("preempt")}
-    back = {str(d["operation"]) for d in world.decided("resume")}
-    at_most = len(states | gone) + 1
-    must(at_most + len(back) >= world.settings.max_preemptees, "preempted jobs", at_most)
+    mine = [d for d in world.decided("preempt") if d["beneficiary"] is not None]
+    found |= {str(d["operation"]) for d in mine if same(d["beneficiary"]["operation"], job["name"])}
+    must(set(said.compared.get("victims", ())) == found, "jobs that leave for it", said.compared, found)
+
+
+def _step_of(world: World, job: Row) -> int | None:
+    """Return the step in which victims are taken for a job."""
+    made = [
+        d for d in world.decided("preempt") if same((d["beneficiary"] or {}).get("operation"), job["name"])
+    ]
+    return int(made[0]["step"]) if made else None
+
+
+def _turn(world: World, said: Said) -> int | None:
+    """Return a step before which the job that asked had its turn, by how many can be candidates."""
+    many = said.compared.get("candidates")
+    if many is None:
+        return None
+    steps = sorted({int(d["step"]) for d in world.decided("preempt")})
+    for step in (*steps, None):
+        if len(candidates(world, asker(world, said), step)) == many:
+            return step
+    return None
+
+
+def _more_than_may_be(world: World, said: Said, job: Row) -> None:
+    told, step = said.compared, _step_of(world, job)
+    must(told["max_preemptees"] == world.settings.max_preemptees, "max_preemptees", told)
+    must(told["enough"] == told["preemptees"] + told["wanted"], "how many would be enough", told)
+    must(told["enough"] > told["max_preemptees"], "they are not too many", told)
+    least = preempted_before(world, 0)[0] if step is None else preempted_before(world, step)[0]
+    most = preempted_before(world, step)[1]
+    must(least <= told["preemptees"] <= most, "jobs preempted before", told, least, most)
+    jobs = {a["operation"] for a in world.tables["allocations"].values() if World.state_of(a) == "running"}
+    lower = [o for o in jobs if priority_of(world.row("operations", o)) < priority_of(job)]
+    must(1 <= told["wanted"] <= len(lower), "jobs that would leave", told, lower)
 
 
 @checks("allocation", "no_free_room", "node_not_schedulable", "wrong_tags", "wrong_node", system=_SYSTEM)
@@ -77,31 +153,57 @@ def does_not_resume(world: World, said: Said) -> None:
         nodes = [world.row("nodes", a["node"]) for a in rows]
         must(any(not node.get("schedulable", True) for node in nodes), "its nodes take work")
     if said.code == "no_free_room":
-        must(without_zeros(said.met.get("missing", {})), "nothing is said to be missing")
+        missing_of_stopped(world, said)
+        held = [d["at"] for d in world.decided("reserve", allocation=said.row["name"])]
+        told = said.compared.get("starts_at")
+        must(not held or told in held, "when it resumes", told, held)
+        must("behind_operation" not in said.compared or world.settings.prioritize_preemptees, "it is behind")
 
 
 # --- requests
 
 
 @checks("request", "no_free_room", "waits_for_reservation", "no_room_even_with_victims", system=_SYSTEM)
+@checks("request", "waits_for_victims", system=_SYSTEM)
 def no_free_room(world: World, said: Said) -> None:
     """Where it may run it lacks what is said to be missing, and it does not start."""
     made = world.decided("start", request=said.row["name"])
     must(len(made) < said.row.get("count", 1), "all of it starts")
+    if said.code == "waits_for_victims":
+        waits_for_victims(world, said)
+    if first_met(said):
+        if said.code == "waits_for_victims":
+            victims_are(world, said, world.operation_of(said.row))
+        missing_of_request(world, said, with_victims=said.code == "no_room_even_with_victims")
+        _why_no_more(world, said)
+
+
+def _why_no_more(world: World, said: Said) -> None:
+    """Hold what is said of reservations and settings against them."""
+    told, job = said.compared, world.operation_of(said.row)
+    held = world.decided("reserve", operation=job["name"])
     if said.code == "waits_for_reservation":
-        held = world.decided("reserve", request=said.row["name"])
-        must(held or world.decided("reserve", operation=said.row["operation"]), "nothing is reserved for it")
-    told, need = without_zeros(said.met.get("missing", {})), said.row.get("resources") or {}
-    if not told:
-        must(said.code == "waits_for_reservation", "nothing is said to be missing")
-        return
-    found = []
-    for node in places_allowed(world, said.row):
-        for free in free_rooms(world, node, said.row["operation"]):
-            for copies in range(1, int(said.row.get("count", 1)) + 1):
-                beside = {r: free[r] - need.get(r, 0) * (copies - 1) for r in free}
-                found.append(lacks_of(world, need, beside))
-    must(told in found, "missing", told, found[-6:])
+        must(held, "nothing is reserved for it")
+    starts_is(world, told, job)
+    reserves = any(q.get("reserve", False) for q in world.requests_of(job["name"]))
+    must("starts_at" not in told or reserves or world.state, "it asks for no reservation")
+    s = world.settings
+    must(told.get("preemption_distance") in (None, s.preemption_distance), "the distance", told)
+    if "preemption_distance" in told:
+        must(told["starts_at"] - world.now <= s.preemption_distance, "it is farther away", told)
+    if "max_reservation" in told:
+        must(told["max_reservation"] == s.max_reservation, "max_reservation", told)
+        jobs = {str(d["operation"]) for d in world.decided("reserve") if d["request"] is not None}
+        must(len(jobs) == s.max_reservation and not held, "jobs with a reservation", jobs)
+    text = " ".join(said.explanation.sentences)
+    for phrase, holds in (
+        ("It asks for no reservation", not reserves),
+        ("`max_reservation` is 0", s.max_reservation == 0),
+        ("`automatic_preemption` is off", not s.automatic_preemption),
+        ("`max_preemptees` is 0", s.max_preemptees == 0),
+        ("It has no reservation", reserves and not held),
+    ):
+        must(holds or phrase not in text, f"it is not so that {phrase}")
 
 
 @checks("request", "no_lower_priority", system=_SYSTEM)
@@ -109,6 +211,10 @@ def no_lower_priority(world: World, said: Said) -> None:
     """No running job of lower priority may be preempted, as far as its rows tell."""
     asks = world.operation_of(said.row)
     s = world.settings
+    if first_met(said):
+        must(said.compared["priority"] == priority_of(asks), "its priority", said.compared, asks)
+        missing_of_request(world, said)
+        _why_no_more(world, said)
     for other in world.tables["operations"].values():
         rows = world.allocations_of(other["name"])
         running = rows and {World.state_of(a) for a in rows} == {"running"}
@@ -123,12 +229,12 @@ def within_preemption_distance(world: World, said: Said) -> None:
     """Whether a reservation for it begins within the distance; or there is room for it."""
     if said.code == "available_now":
         return
-    compared = dict(said.compared)
-    must(
-        not compared or compared == {"preemption_distance": world.settings.preemption_distance},
-        "compared",
-        compared,
-    )
+    told = said.compared
+    must(told.get("preemption_distance") == world.settings.preemption_distance, "the distance", told)
+    if first_met(said):
+        missing_of_request(world, said)
+        starts_is(world, told, world.operation_of(said.row))
+        must(told["starts_at"] - world.now <= world.settings.preemption_distance, "it is farther away", told)
     held = world.decided("reserve", operation=said.row["operation"])
     must(
         all(d["at"] <= world.now + world.settings.preemption_distance + 1e-6 for d in held),
@@ -138,10 +244,11 @@ def within_preemption_distance(world: World, said: Said) -> None:
 
 @checks("request", "max_preemptees", system=_SYSTEM)
 def as_many_as_allowed(world: World, said: Said) -> None:
-    """As many jobs are preempted as `max_preemptees` allows."""
-    if said.compared:
-        compared_is(said, {"max_preemptees": world.settings.max_preemptees})
-    _as_many(world)
+    """More jobs would be preempted at a time than `max_preemptees` allows."""
+    if first_met(said):
+        _more_than_may_be(world, said, world.operation_of(said.row))
+        missing_of_request(world, said)
+        _why_no_more(world, said)
 
 
 @checks(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from evenhand.fields import resource_kind
 from evenhand.systems.gridengine.subordinates import SubordinateList
 from evenhand.testing.explanations.decided import own_decisions
 from evenhand.testing.explanations.registry import Said, checks, must
@@ -13,7 +14,7 @@ from evenhand.testing.explanations.world import Row, World, same
 if TYPE_CHECKING:
     from evenhand.testing.explanations.world import Amounts
 
-__all__ = ["SlotwiseTree", "queue_of"]
+__all__ = ["SlotwiseTree", "queue_of", "slots_of"]
 
 _SYSTEM = "gridengine"
 
@@ -118,9 +119,15 @@ def by_threshold(world: World, said: Said) -> None:
     must(not any(made[0]["freed"].values()), "it gives something back", made[0]["freed"])  # type: ignore[attr-defined]
 
 
+def slots_of(world: World) -> list[str]:
+    """Return the resources that are slots, by their kind or by their name."""
+    spaces = world.data["resources"].items()
+    return [r for r, space in spaces if (space or {}).get("kind", resource_kind(r)) == "slots"]
+
+
 def _used(world: World, node: object, queue: str) -> float:
     """Return the slots of a queue in use on a host: of what runs, leaves or is stopped, and starts."""
-    kinds = [r for r, space in world.data["resources"].items() if (space or {}).get("kind") == "slots"]
+    kinds = slots_of(world)
 
     def slots(amounts: Amounts) -> float:
         return sum(amounts.get(r, 0) for r in kinds) if kinds else 1.0

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evenhand.systems.slurm.settings import partitions_named, split_mode
-from evenhand.testing.explanations.job_rooms import free_rooms, lacks_of, places_allowed
+from evenhand.testing.explanations.job_rooms import free_rooms, job_meant, lacks_of, places_allowed
 from evenhand.testing.explanations.jobs import asker, compared_is
 from evenhand.testing.explanations.registry import Said, checks, must
-from evenhand.testing.explanations.slurm.jobs import mode_of, nodes_of, parts_of, priority_of, tiers_of
+from evenhand.testing.explanations.slurm.candidates import ending_on, may_be_preempted, running_of
+from evenhand.testing.explanations.slurm.jobs import (
+    mode_of,
+    nodes_of,
+    nodes_of_others,
+    parts_of,
+    priority_of,
+    tiers_of,
+)
 from evenhand.testing.explanations.world import World, same, without_zeros
 
 if TYPE_CHECKING:
@@ -82,7 +90,8 @@ def ran_too_short(world: World, said: Said) -> None:
     starts = [float(a.get("start_time", 0.0)) for a in world.allocations_of(job["name"])]
     ran = world.now - min(starts)
     must(exempt and ran < exempt, "it has run long enough", ran, exempt)
-    compared_is(said, {"seconds": ran, "PreemptExemptTime": float(exempt)})
+    until = min(starts) + float(exempt)
+    compared_is(said, {"seconds": ran, "PreemptExemptTime": float(exempt), "until": until})
 
 
 @checks("allocation", "suspend_not_allowed", system=_SYSTEM)
@@ -92,16 +101,15 @@ def suspend_not_allowed(world: World, said: Said) -> None:
     must(mode_of(world, job) == "SUSPEND", "the mode", mode_of(world, job))
     words = [part.OverSubscribe for part in parts_of(world, job)]
     must(any(not word.startswith(("FORCE", "YES")) for word in words), "OverSubscribe", words)
+    must(said.compared.get("OverSubscribe") in words, "OverSubscribe", words)
 
 
 @checks("allocation", "outside_partition", system=_SYSTEM)
 def outside_partition(world: World, said: Said) -> None:
     """Whether it runs on no node of a partition in which the other job waits."""
-    own, asks = _both(world, said)
-    runs = [a for a in world.allocations_of(own["name"]) if World.state_of(a) == "running"]
-    at = {str(a.get("node")) for a in runs}
-    apart = [not at & set(nodes_of(world, part)) for part in parts_of(world, asks)]
-    must(any(apart), "it runs on a node of it", sorted(at))
+    _, part = _turn(world, said)
+    at = _runs_on(world, said)
+    must(not at & set(nodes_of(world, part)), "it runs on a node of it", sorted(at))
 
 
 def _made_for(world: World, said: Said) -> list[Row]:
@@ -109,50 +117,110 @@ def _made_for(world: World, said: Said) -> list[Row]:
     return [d for d in world.decided("preempt") if same(d["beneficiary"]["operation"], asks)]
 
 
+def _turn(world: World, said: Said) -> tuple[Row, Any]:
+    """Return the job that asked, and the partition in which it did; of several the one that is named."""
+    asks = asker(world, said)
+    told = said.compared.get(f"partition_of_{asks['name']}")
+    parts = parts_of(world, asks)
+    if told is not None:
+        must(told in partitions_named(asks.get("partition") or ""), "it does not wait in", told)
+        return asks, world.settings.partitions[told]
+    must(len(parts) == 1, "it is not said in which of its partitions", asks.get("partition"))
+    return asks, parts[0]
+
+
+def _candidate(world: World, said: Said) -> tuple[Row, Any]:
+    """Return the same two, of a job that may be preempted for it."""
+    asks, part = _turn(world, said)
+    must(may_be_preempted(world, world.operation_of(said.row), asks, part), "it may not be preempted")
+    return asks, part
+
+
+def _placed(world: World, said: Said) -> set[str]:
+    """Return where the job that asked is placed, of which the nodes are that are said."""
+    asks = asker(world, said)["name"]
+    placed = {str(d["node"]) for d in world.decided("start", "reserve", operation=asks) if d["node"]}
+    told = set(said.compared.get("placed_on", ()))
+    must(told <= placed or not placed, "it is placed on", sorted(placed), sorted(told))
+    return placed or told
+
+
+def _runs_on(world: World, said: Said) -> set[str]:
+    return {str(a.get("node")) for a in running_of(world, world.operation_of(said.row))}
+
+
 @checks("allocation", "off_chosen_nodes", system=_SYSTEM)
 def off_chosen_nodes(world: World, said: Said) -> None:
-    """Whether the other job is placed, and this one runs on none of its nodes."""
-    own, asks = _both(world, said)
-    at = {str(a.get("node")) for a in world.allocations_of(own["name"]) if World.state_of(a) == "running"}
-    placed = {str(d["node"]) for d in world.decided("start", "reserve", operation=asks["name"])}
-    gone = {str(d["node"]) for d in _made_for(world, said)}
-    must(placed or gone, "it is not placed", asks["name"])
+    """Whether the other job is placed, and this one, which may be preempted, runs on none of its nodes."""
+    asks, _ = _candidate(world, said)
+    placed, at = _placed(world, said), _runs_on(world, said)
+    must(placed, "it is not placed", asks["name"])
     must(not at & placed, "it runs on a chosen node", sorted(at), sorted(placed))
+
+
+@checks("allocation", "given_back", system=_SYSTEM)
+def given_back(world: World, said: Said) -> None:
+    """Whether it runs on a chosen node, and others are chosen of which none can be spared."""
+    _candidate(world, said)
+    must(world.settings.victim_selection == "irreducible", "the selection", world.settings.victim_selection)
+    made = _made_for(world, said)
+    must(made, "nothing leaves for it", said.met.get("request"))
+    must(all(not same(d["operation"], said.row["operation"]) for d in made), "it leaves")
+    must(_runs_on(world, said) & _placed(world, said), "it runs on no chosen node")
 
 
 @checks("allocation", "spared_fits_without", system=_SYSTEM)
 def spared_fits_without(world: World, said: Said) -> None:
-    """Others leave for the job that asked."""
-    made = _made_for(world, said)
-    must(made, "nothing leaves for it", said.met.get("request"))
+    """Others leave for the job that asked, by this plan or since an earlier one; or it fits beside it."""
+    asks, _ = _candidate(world, said)
+    made, told = _made_for(world, said), said.compared
     must(all(not same(d["operation"], said.row["operation"]) for d in made), "it leaves")
-    node = said.met.get("node")
-    if node is not None:
-        on = {
-            str(d["node"])
-            for d in (*made, *world.decided("reserve", "start", operation=asker(world, said)["name"]))
-        }
-        must(str(node) in on, "it was placed elsewhere", node, sorted(on))
+    _placed(world, said)
+    if "place" not in told:
+        leaves = [a for a in world.tables["allocations"].values() if World.state_of(a) == "preempting"]
+        meant = [a for a in leaves if same(job_meant(world, a.get("beneficiary")), asks["name"])]
+        must(meant, "nothing leaves for it already", asks["name"])
+        return
+    victims = {str(d["operation"]) for d in made}
+    gang = "GANG" in world.settings.PreemptMode
+    must(victims or gang, "nothing leaves for it", asks["name"])
+    must(told["victim_jobs"] == len(victims), "victims", told["victim_jobs"], sorted(victims))
+    must(1 <= told["place"] <= told["candidates"] >= len(victims), "its place", dict(told))
 
 
 @checks("allocation", "frees_nothing_useful", system=_SYSTEM)
 def frees_nothing_useful(world: World, said: Said) -> None:
-    """Whether it would be suspended without giving anything, or has nothing where the other job may run."""
-    own, asks = _both(world, said)
-    if mode_of(world, own) == "SUSPEND":
+    """Whether it would be suspended without giving anything, or runs on no node that is open to the other.
+
+    A node where that job may run is not open if something else ends there, or a job before it has it.
+    """
+    asks, part = _candidate(world, said)
+    if said.compared.get("mode") == "SUSPEND":
+        dry = world.settings.victim_selection == "test_only"
+        must(mode_of(world, world.operation_of(said.row)) == "SUSPEND", "it would not be suspended")
+        must(dry or "GANG" not in world.settings.PreemptMode, "suspended jobs let others start")
         return
-    for request in world.requests_of(asks["name"]):
-        need = without_zeros(request.get("resources") or {})
-        allowed = set(places_allowed(world, request))
-        for row in world.allocations_of(own["name"]):
-            has = without_zeros(row.get("resources") or {})
-            here = str(row.get("node")) in allowed and need.keys() & has.keys() - world.wide
-            ends = world.decided("preempt", node=row.get("node"))
-            if not here or ends or not request.get("count", 1):
-                continue
-            lacks = [lacks_of(world, need, free) for free in free_rooms(world, row["node"], asks["name"])]
-            could = [not (one.keys() - has.keys()) and bool(one) for one in lacks]
-            must(not all(could), "it holds what is missing", row["name"], lacks[:2])
+    told = set(said.compared.get("open", ()))
+    allowed = {
+        n
+        for request in world.requests_of(asks["name"])
+        if request.get("count", 1)
+        for n in places_allowed(world, request)
+        if n in nodes_of(world, part) and world.row("nodes", n).get("schedulable", True)
+    }
+    must(told <= allowed, "it may not be placed there", sorted(told - allowed))
+    must(not told & _runs_on(world, said), "it runs on an open node", sorted(told))
+    closed = {n for n in allowed - told if not ending_on(world, n, asks["name"])}
+    must(closed <= nodes_of_others(world, asks), "nothing keeps it from", sorted(closed))
+
+
+@checks("allocation", "no_start_in_stage", system=_SYSTEM)
+def no_start_in_stage(world: World, said: Said) -> None:
+    """Whether it may be preempted, and no victims are taken for the job in that stage, or that partition."""
+    asks, _ = _candidate(world, said)
+    made = [d for d in _made_for(world, said) if d["stage"] == said.met["stage"]]
+    must(not made or len(parts_of(world, asks)) > 1, "victims are taken for it", asks["name"])
+    must(said.number("candidates") >= 1, "it is one of", said.compared["candidates"])
 
 
 def _resume_room(world: World, said: Said) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evenhand.systems.slurm.settings import partitions_named, split_mode
-from evenhand.testing.explanations.world import World
+from evenhand.testing.explanations.world import World, same
 
 if TYPE_CHECKING:
     from evenhand.testing.explanations.world import Row
 
-__all__ = ["may_go", "mode_of", "nodes_of", "parts_of", "priority_of", "tiers_of"]
+__all__ = ["mode_of", "nodes_of", "nodes_of_others", "parts_of", "priority_of", "tiers_of"]
 
 
 def parts_of(world: World, job: Row) -> list[Any]:
@@ -19,7 +19,7 @@ def parts_of(world: World, job: Row) -> list[Any]:
 
     known = world.settings.partitions
     named = [known[name] for name in partitions_named(job.get("partition") or "") if name in known]
-    return named or [SlurmPartition()]
+    return named or [part for part in known.values() if part.Default][:1] or [SlurmPartition()]
 
 
 def tiers_of(world: World, job: Row) -> list[int]:
@@ -29,13 +29,19 @@ def tiers_of(world: World, job: Row) -> list[int]:
 
 def priority_of(world: World, job: Row) -> float:
     """Return a job's priority: what its row says, else as the policy weighs it."""
+    given = job.get("priority")
+    return float(_weighed(world)[str(job["name"])] if given is None else given)
+
+
+def _weighed(world: World) -> dict[str, float]:
+    """Return the priorities of all jobs as the policy weighs them, once a plan."""
     from evenhand.systems.slurm.columns import Jobs
 
-    given = job.get("priority")
-    row = list(world.tables["operations"]).index(str(job["name"]))
-    return float(
-        Jobs.of(world.plan.snapshot, world.settings).priorities.total[row] if given is None else given
-    )
+    if "_weighed" not in world.__dict__:
+        totals = Jobs.of(world.plan.snapshot, world.settings).priorities.total.tolist()
+        world.__dict__["_weighed"] = dict(zip(world.tables["operations"], totals, strict=True))
+    found: dict[str, float] = world.__dict__["_weighed"]
+    return found
 
 
 def mode_of(world: World, job: Row) -> str:
@@ -52,28 +58,11 @@ def nodes_of(world: World, part: Any) -> list[str]:
     return [name for name in world.tables["nodes"] if "ALL" in part.Nodes or name in part.Nodes]
 
 
-def may_go(world: World, other: Row, job: Row, rows: list[Row]) -> bool:
-    """Return whether nothing at all speaks against preempting a job; where it is not plain, no."""
-    s = world.settings
-    flags = split_mode(s.PreemptMode)[1]
-    parts = parts_of(world, job)
-    at = {str(a.get("node")) for a in world.allocations_of(other["name"])}
-    if len(parts) != 1 or not at & set(nodes_of(world, parts[0])) or not s.pace.is_off:
-        return False
-    mine, its = priority_of(world, job), priority_of(world, other)
-    if s.PreemptType == "preempt/partition_prio":
-        lower = tiers_of(world, other)[0] < parts[0].PriorityTier and ("PRIORITY" not in flags or mine >= its)
-    else:
-        quality = s.qos.get(job.get("qos"))
-        lower = (
-            quality is not None
-            and other.get("qos") in quality.Preempt
-            and other.get("qos") != job.get("qos")
-            and ("PRIORITY" not in flags or mine > its)
-        )
-    exempt = s.PreemptExemptTime or any(q.PreemptExemptTime for q in s.qos.values())
-    plain = all(a.get("preemptible", True) for a in rows) and not exempt
-    stays = mode_of(world, other) in ("OFF", "SUSPEND") or (
-        s.min_exempt_priority is not None and its > s.min_exempt_priority
-    )
-    return lower and plain and not stays
+def nodes_of_others(world: World, job: Row) -> set[str]:
+    """Return the nodes of partitions in which other jobs wait, or for which something leaves."""
+    found: set[str] = set()
+    for other in world.tables["operations"].values():
+        asks = [r for r in world.requests_of(other["name"]) if r.get("count", 1)]
+        if asks and not same(other["name"], job["name"]):
+            found |= {n for part in parts_of(world, other) for n in nodes_of(world, part)}
+    return found

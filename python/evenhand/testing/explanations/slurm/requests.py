@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from evenhand.systems.slurm.settings import partitions_named
 from evenhand.testing.explanations.job_rooms import free_rooms, lacks_of, places_allowed
 from evenhand.testing.explanations.jobs import compared_is
 from evenhand.testing.explanations.registry import Said, checks, must
-from evenhand.testing.explanations.slurm.jobs import may_go, nodes_of, parts_of
+from evenhand.testing.explanations.slurm.candidates import Emptied, candidates, ending_on, may_be_preempted
+from evenhand.testing.explanations.slurm.jobs import nodes_of, nodes_of_others, parts_of
 from evenhand.testing.explanations.world import World, same, without_zeros
 
 if TYPE_CHECKING:
@@ -141,6 +143,15 @@ def preemption_backoff(world: World, said: Said) -> None:
     """Whether the job preempted others less than the back-off ago."""
     known = {str(row["name"]): row for rows in world.state.values() if isinstance(rows, list) for row in rows}
     must(str(said.row["operation"]) in known, "nothing is remembered of it", sorted(known))
+    told, s = said.compared, world.settings
+    if told:
+        last = known[str(said.row["operation"])]["last_preempt"]
+        must(
+            told["since"] == last and told["until"] == last + s.KillWait + s.MessageTimeout,
+            "when",
+            dict(told),
+        )
+        must(last <= world.now < told["until"], "it is over", dict(told))
 
 
 @checks("request", "larger_than_nodes", system=_SYSTEM)
@@ -163,49 +174,86 @@ def larger_than_nodes(world: World, said: Said) -> None:
 
 @checks("request", "no_eligible_victims", system=_SYSTEM)
 def no_eligible_victims(world: World, said: Said) -> None:
-    """No running job may be preempted for it, by type, mode and exemptions."""
+    """No running job may be preempted for it in one of its partitions, and none leaves for it."""
     job = world.operation_of(said.row)
-    for other in world.tables["operations"].values():
-        rows = world.allocations_of(other["name"])
-        if not rows or same(other["name"], job["name"]) or {World.state_of(a) for a in rows} != {"running"}:
-            continue
-        claimed = world.decided("preempt", operation=other["name"])
-        must(claimed or not may_go(world, other, job, rows), "it may be preempted", other["name"])
+    found = [candidates(world, job, part) for part in parts_of(world, job)]
+    must(not all(found), "they may be preempted", [o["name"] for of in found for o in of])
+    must(not _leave_for(world, job), "others leave for it")
+
+
+def _leave_for(world: World, job: Row) -> list[Row]:
+    return [d for d in world.decided("preempt") if same(d["beneficiary"]["operation"], job["name"])]
 
 
 @checks("request", "no_room_even_with_victims", system=_SYSTEM)
 def no_room_even_with_victims(world: World, said: Said) -> None:
-    """Without all that may be preempted the node still lacks what is said; and none leave for it."""
-    job, told = world.operation_of(said.row), without_zeros(said.met.get("missing", {}))
-    made = [d for d in world.decided("preempt") if same(d["beneficiary"]["operation"], job["name"])]
-    must(not made, "others leave for it")
-    if not told:
-        return
-    gone = [
-        a["name"]
-        for other in world.tables["operations"].values()
-        if {World.state_of(a) for a in world.allocations_of(other["name"])} == {"running"}
-        if may_go(world, other, job, world.allocations_of(other["name"]))
-        for a in world.allocations_of(other["name"])
-    ]
-    need, found = said.row.get("resources") or {}, []
-    for node in _places(world, said):
-        found += [lacks_of(world, need, free) for free in free_rooms(world, node, job["name"], gone=gone)]
-    must(any(_same(world, told, one) for one in found), "missing", told, found[-4:])
+    """Without all that may be preempted too few nodes have room for it; a named one lacks what is said."""
+    job, wanted = world.operation_of(said.row), int(said.row.get("count", 1))
+    must(not _leave_for(world, job), "others leave for it")
+    found = []
+    for part in parts_of(world, job):
+        others = world.tables["operations"].values()  # those too that leave for others by this plan
+        try:
+            must(any(may_be_preempted(world, other, job, part) for other in others), "none may go")
+            _lacks_room(world, said, Emptied(world, job, part), wanted)
+        except AssertionError as error:
+            found.append(error)
+        else:
+            return
+    raise found[0]
+
+
+def _lacks_room(world: World, said: Said, emptied: Emptied, wanted: int) -> None:
+    told, nodes = without_zeros(said.met.get("missing", {})), emptied.nodes(said.row)
+    compared = said.compared or said.met
+    if nodes and any(a for r, a in (said.row.get("resources") or {}).items() if r not in world.wide):
+        room = [n for n in nodes if emptied.fits(said.row, n)]
+        short = told.keys() & world.wide
+        must(len(room) < wanted or short, "there is room on", room, wanted)
+        counts = (compared.get("nodes_needed", wanted), compared.get("nodes_with_room", len(room)))
+        must(counts == (wanted, len(room)), "nodes needed, and with room", counts, wanted, room)
+    node = said.met.get("node")
+    must(node is None or str(node) in nodes, "it may not run there", node)
+    places = nodes if node is None else [str(node)]
+    lacks = [one for place in places for one in emptied.lacks(said.row, place)]
+    must(not told or not places or any(_same(world, told, one) for one in lacks), "missing", told, lacks)
 
 
 @checks("request", "behind_first_waiting", "waits_for_next_pass", system=_SYSTEM)
 def behind_first_waiting(world: World, said: Said) -> None:
-    """Another job waits, or is served, in a partition that shares a node with its own."""
-    mine = world.operation_of(said.row)
+    """Another job waits, or is served, where it waits, or something is ending there; or passes are limited.
+
+    If it is said which job, or where something ends, it is that.
+    """
+    mine, told = world.operation_of(said.row), said.compared or said.met
+    other = (told.get("behind") or None) if not isinstance(told.get("behind"), Mapping) else None
     nodes = {n for part in parts_of(world, mine) for n in nodes_of(world, part)}
-    others = []
-    for other in world.tables["operations"].values():
-        asks = [r for r in world.requests_of(other["name"]) if r.get("count", 1)]
-        if asks and not same(other["name"], mine["name"]):
-            others += [n for part in parts_of(world, other) for n in nodes_of(world, part)]
+    if other is not None:
+        job = world.row("operations", other)
+        its = {n for part in parts_of(world, job) for n in nodes_of(world, part)}
+        must(not same(other, mine["name"]) and world.requests_of(other), "it does not wait", other)
+        must(its & nodes, "it waits for other nodes", other)
+        return
+    for node in told.get("ending_on", ()):
+        must(ending_on(world, node, mine["name"]), "nothing ends on", node)
+        must(node in nodes, "it may not run on", node)
     resumes = any(World.state_of(a) == "preempted" for a in world.tables["allocations"].values())
-    must(nodes & set(others) or resumes or not nodes, "no other job waits for its nodes", sorted(nodes))
+    ends = any(ending_on(world, node, mine["name"]) for node in nodes)
+    waits = nodes & nodes_of_others(world, mine)
+    must(waits or resumes or ends or not nodes, "no other job waits for its nodes", sorted(nodes))
+
+
+@checks("request", "other_request_waits", system=_SYSTEM)
+def other_request_waits(world: World, said: Said) -> None:
+    """Another request of the job waits for something else; the one that is named, if one is."""
+    told = (said.compared or said.met).get("other_request")
+    others = [r for r in world.requests_of(said.row["operation"]) if not same(r["name"], said.row["name"])]
+    waiting = [str(r["name"]) for r in others if r.get("count", 1)]
+    must(waiting, "its job asks for nothing else", said.row["operation"])
+    if told is not None:
+        must(str(told) in waiting, "it is no other request of the job", told)
+        rule = world.refusals[str(told)]["rule"]
+        must(rule != "other_request_waits", "that one waits for others, too", told)
 
 
 @checks("request", "dry_run_omits_victims", system=_SYSTEM)

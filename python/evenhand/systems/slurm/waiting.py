@@ -1,0 +1,213 @@
+"""What Slurm's policy says of jobs that wait, by what stood in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from evenhand.explain.facts import listed, name_of, seconds
+from evenhand.explain.told import NOTHING, Told
+from evenhand.fields import TABLES
+from evenhand.systems.slurm.telling import Telling
+
+if TYPE_CHECKING:
+    from evenhand.explain.facts import Facts
+
+__all__ = ["of_request"]
+
+_PREEMPTING = TABLES["allocations"]["state"].words.index("preempting")
+
+
+def _no_eligible_victims(t: Telling) -> Told:
+    where, part = _turn(t)
+    text = f"there is too little free room, and no job that runs may be preempted for it{where}"
+    return Told(part, text)
+
+
+def _no_room_even_with_victims(t: Telling) -> Told:
+    lacks = t.facts.amounts(t.met["missing"])
+    node = t.met["node"]
+    text = "even if all gave way that may be preempted for it, "
+    found: dict[str, Any] = {}
+    if node is None:
+        return Told(found, f"{text}{lacks} would be missing")
+    there = f"node {name_of(node)}"
+    if t.numbers.get("in_use"):
+        text += f"other jobs would stay on {there}, and not all of them share it: {lacks} would be missing"
+    else:
+        text += f"{lacks} would be missing on {there}"
+    found = {name: int(t.numbers[name]) for name in ("nodes_needed", "nodes_with_room") if name in t.numbers}
+    if found.get("nodes_needed", 1) > 1:
+        needed, with_room = found.values()
+        text += f"; it needs {needed:,} nodes at once, and {with_room or 'none'} would have room"
+    where, part = _turn(t)
+    return Told({**found, **part}, text + where)
+
+
+def _turn(t: Telling) -> tuple[str, dict[str, Any]]:
+    """Return in which of several partitions of its job something was found."""
+    part = t.numbers.get("partition")
+    if part is None or not t.jobs.further(t.row):
+        return "", {}
+    name = [*t.jobs.partitions][int(part)]
+    return f", in {t.partition(name)}", {"partition": name}
+
+
+def _behind(t: Telling) -> Told:
+    other = t.other("operations", "behind")
+    if other is None:
+        return NOTHING
+    served = t.code == "waits_for_next_pass"
+    why = (
+        "for which others leave, has its nodes until they have left"
+        if served
+        else "which waits, has its nodes"
+    )
+    where, part = _turn(t)
+    return Told({"behind": other, **part}, f"operation {name_of(other)}, {why}{where}")
+
+
+def _waits_for_next_pass(t: Telling) -> Told:
+    if (found := _behind(t)) is not NOTHING:
+        return found
+    nodes = t.nodes("ending_on")
+    if not nodes:
+        return NOTHING
+    where, part = _turn(t)
+    text = f"jobs are still ending on {'node' if len(nodes) == 1 else 'nodes'} {listed(nodes)}"
+    return Told({"ending_on": nodes, **part}, f"{text}: it is considered in a later pass{where}")
+
+
+def _preemption_backoff(t: Telling) -> Told:
+    since, until = (float(t.rows["times"][name]) / 1e6 for name in ("since", "until"))
+    s = t.settings
+    text = (
+        f"others were asked to leave for its job at {t.facts.when(since)}; no more are until"
+        f" {t.facts.when(until)}, `KillWait` {seconds(s.KillWait)} and `MessageTimeout`"
+        f" {seconds(s.MessageTimeout)} later"
+    )
+    return Told({"since": since, "until": until}, text)
+
+
+def _not_eligible_yet(t: Telling) -> Told:
+    found = t.compared()
+    return Told(found, f"its job may not start before {t.facts.when(found['eligible_time'])}")
+
+
+def _partition_down(t: Telling) -> Told:
+    found = t.compared()
+    return Told(found, f"its {t.partition(found['partition'])} is {found['state']}")
+
+
+def _partition_time_limit(t: Telling) -> Told:
+    part = t.numbers.get("partition")
+    name = t.jobs.partition(t.row) if part is None else [*t.jobs.partitions][int(part)]
+    core, of = t.snapshot._core, t.jobs.partitions[name]
+    mine = np.flatnonzero(core.column("requests", "operation") == t.row)
+    durations = [row.get("duration") for row in t.snapshot.to_dict()["requests"]]
+    asked = max((durations[i] for i in mine.tolist() if durations[i] is not None), default=of.DefaultTime)
+    if asked is None or of.MaxTime is None:
+        return NOTHING
+    text = f"its job asks for {seconds(asked)}"
+    text += f", and `MaxTime` of its {t.partition(name)} is {seconds(of.MaxTime)}"
+    return Told({"time_limit": asked, "MaxTime": of.MaxTime, "partition": name}, text)
+
+
+def _other_request_waits(t: Telling) -> Told:
+    other = t.other("requests", "lacking")
+    if other is None:
+        return NOTHING
+    text = f"request {name_of(other)} of the same job cannot start, and all of them start together"
+    return Told({"other_request": other}, text)
+
+
+def _waits_for_victims(t: Telling) -> Told:
+    plan, core = t.facts.plan, t.snapshot._core
+    names = t.snapshot.names("allocations")
+    me = str(t.snapshot.names("operations")[t.row])
+    left = [d for d in plan.decisions.victims if d.beneficiary and str(d.beneficiary.operation) == me]
+    states = core.column("allocations", "state").tolist()
+    rows = t.snapshot.to_dict()["allocations"] if _PREEMPTING in states else []
+    before = [row for row in rows if row.get("state") == "preempting" and _meant(t, row) == me]
+    leaving = [str(d.allocation) for d in left] + [str(row["name"]) for row in before]
+    if not leaving:
+        return NOTHING
+    has = "has" if len(leaving) == 1 else "have"
+    found: dict[str, Any] = {"leaving": leaving}
+    text = f"it starts once {listed(leaving)} {has} left"
+    until = [d.until for d in left] + [row.get("deadline") for row in before]
+    if until and all(one is not None for one in until):
+        found["until"] = max(float(one) for one in until if one is not None)
+        if found["until"] > t.snapshot.now:
+            text += f", by {t.facts.when(found['until'])}"
+    assert len(names) >= len(before)  # noqa: S101 - they are rows of it
+    return Told(found, text)
+
+
+def _meant(t: Telling, row: Mapping[str, Any]) -> str:
+    """Return the operation for which an allocation leaves."""
+    of = row.get("beneficiary") or {}
+    if of.get("operation") is not None:
+        return str(of["operation"])
+    request = of.get("request")
+    known = {str(name) for name in t.snapshot.names("requests")}
+    return str(t.snapshot.names("operations")[t.owner(request)]) if str(request) in known else ""
+
+
+def _wrong_place(t: Telling) -> Told:
+    where, part = _turn(t)
+    of = next(row for row in t.snapshot.to_dict()["requests"] if str(row["name"]) == str(t.met["request"]))
+    number = t.numbers.get("partition")
+    name = t.jobs.partition(t.row) if number is None else [*t.jobs.partitions][int(number)]
+    in_ = t.partition(name) if name is not None else "the cluster"
+    node, tags = of.get("required_node"), of.get("node_tags", [])
+    if t.code == "node_outside_partition" and node is not None:
+        text = f"it may run on node {name_of(node)} only, which is not in {in_}"
+        return Told({"required_node": node, **part}, text)
+    if t.code == "wrong_tags" and tags:
+        text = f"no node of {in_} on which it might run has the tags {listed(tags)}"
+        return Told({"node_tags": list(tags), **part}, text)
+    if t.code == "node_not_schedulable":
+        text = f"too few nodes of {in_} take anything new on which it would fit"
+        return Told(part, text)
+    return Told(part) if where else NOTHING
+
+
+_REQUEST: Final[Mapping[str, Callable[[Telling], Told]]] = {
+    "no_room_even_with_victims": _no_room_even_with_victims,
+    "no_eligible_victims": _no_eligible_victims,
+    "behind_first_waiting": _behind,
+    "waits_for_next_pass": _waits_for_next_pass,
+    "preemption_backoff": _preemption_backoff,
+    "not_eligible_yet": _not_eligible_yet,
+    "partition_down": _partition_down,
+    "partition_time_limit": _partition_time_limit,
+    "other_request_waits": _other_request_waits,
+    "waits_for_victims": _waits_for_victims,
+    **dict.fromkeys(("node_outside_partition", "wrong_tags", "node_not_schedulable"), _wrong_place),
+}
+
+
+def of_request(facts: Facts, row: int, met: Mapping[str, Any], recorded: Mapping[str, Any]) -> Told:
+    """Return what is said of a request that did not start.
+
+    Parameters
+    ----------
+    facts : Facts
+    row : int
+        Of the request.
+    met, recorded : mapping
+        As of `evenhand.explain.told.told_of_outcome`.
+
+    Returns
+    -------
+    Told
+        Nothing of what needs no words of its own.
+    """
+    tell = _REQUEST.get(str(met["outcome"]))
+    if tell is None or met["request"] is None:
+        return NOTHING
+    operation = int(facts.snapshot._core.column("requests", "operation")[row])
+    return tell(Telling(facts, operation, met, recorded))

@@ -1,0 +1,220 @@
+"""Which jobs may be preempted for one, and what room they leave, by the published rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from evenhand.systems.slurm.settings import split_mode
+from evenhand.testing.explanations.job_rooms import free_rooms, job_meant, lacks_of, places_allowed
+from evenhand.testing.explanations.slurm.jobs import mode_of, nodes_of, parts_of, priority_of
+from evenhand.testing.explanations.world import Amounts, World, same, without_zeros
+
+if TYPE_CHECKING:
+    from evenhand.testing.explanations.world import Row
+
+__all__ = ["Emptied", "candidates", "ending_on", "may_be_preempted", "running_of", "takes_whole_nodes"]
+
+
+def running_of(world: World, job: Row) -> list[Row]:
+    """Return what runs of a job, or a person stopped."""
+    there = ("running", "suspended")
+    return [a for a in world.allocations_of(job["name"]) if World.state_of(a) in there]
+
+
+def takes_whole_nodes(world: World, job: Row, part: Any = None) -> bool:
+    """Return whether a job shares no node in a partition; without one, in any of its own."""
+    apart = any(one.OverSubscribe == "EXCLUSIVE" for one in ([part] if part else parts_of(world, job)))
+    own = bool(job.get("settings", {}).get("exclusive"))
+    return apart or own or world.settings.SelectType == "select/linear"
+
+
+def may_be_preempted(world: World, other: Row, job: Row, part: Any) -> bool:
+    """Return whether a job may be preempted for another one that waits in a partition.
+
+    Parameters
+    ----------
+    world : World
+    other, job : mapping
+        Operations.
+    part : SlurmPartition
+        Of the one that waits.
+
+    Notes
+    -----
+    What the pace or this plan has done to it does not count. Source: Slurm documentation, preemption.
+    """
+    rows = running_of(world, other)
+    if not rows or same(other["name"], job["name"]) or not _lower(world, other, job, part):
+        return False
+    s, mode = world.settings, mode_of(world, other)
+    its = priority_of(world, other)
+    if mode == "OFF" or (s.min_exempt_priority is not None and its > s.min_exempt_priority):
+        return False
+    own = parts_of(world, other)[0]
+    shadow = s.PreemptType == "preempt/partition_prio" and mode == "SUSPEND"
+    exempt = _exempt(world, other)
+    began = min(float(a.get("start_time", 0.0)) for a in rows)
+    if exempt and world.now < began + exempt and not (shadow and s.gang_exempt_time == "ignored"):
+        return False
+    if not all(a.get("preemptible", True) for a in rows):
+        return False
+    if mode == "SUSPEND" and not own.OverSubscribe.startswith(("FORCE", "YES")):
+        return False
+    lends = s.reclaim_licenses and any((a.get("resources") or {}).get(r) for a in rows for r in world.wide)
+    return bool({str(a.get("node")) for a in rows} & set(nodes_of(world, part))) or lends
+
+
+def _lower(world: World, other: Row, job: Row, part: Any) -> bool:
+    s = world.settings
+    flags = split_mode(s.PreemptMode)[1]
+    mine, its = priority_of(world, job), priority_of(world, other)
+    if s.PreemptType == "preempt/partition_prio":
+        below = parts_of(world, other)[0].PriorityTier < part.PriorityTier
+        return below and ("PRIORITY" not in flags or mine >= its)
+    quality = s.qos.get(job.get("qos"))
+    if s.PreemptType != "preempt/qos" or quality is None or other.get("qos") not in s.qos:
+        return False
+    if other["qos"] == job["qos"]:
+        own = split_mode(quality.PreemptMode or "")[1]
+        return "WITHIN" in flags | own and mine > its
+    return other["qos"] in quality.Preempt and ("PRIORITY" not in flags or mine > its)
+
+
+def _exempt(world: World, job: Row) -> float:
+    s, part = world.settings, parts_of(world, job)[0]
+    for name in (job.get("qos"), part.QOS):
+        if name in s.qos and s.qos[name].PreemptExemptTime is not None:
+            return float(s.qos[name].PreemptExemptTime)
+    return float(s.PreemptExemptTime or 0.0)
+
+
+def candidates(world: World, job: Row, part: Any) -> list[Row]:
+    """Return the jobs that may be preempted for one, and are not by this plan; the pace spares some."""
+    found = []
+    for other in world.tables["operations"].values():
+        if world.decided("preempt", operation=other["name"]) or not may_be_preempted(world, other, job, part):
+            continue
+        rows = running_of(world, other)
+        ends = [a.get("planned_end") for a in rows]
+        last = None if None in ends else max(round(float(e) * 1e6) for e in ends if e is not None)
+        began = min(round(float(a.get("start_time", 0.0)) * 1e6) for a in rows)
+        if world.pace.spares(other["name"], other.get("pool"), began, last) is None:
+            found.append(other)
+    return found
+
+
+def ending_on(world: World, node: object, job: object) -> bool:
+    """Return whether something leaves a node that was asked to, for another job than one."""
+    for a in world.tables["allocations"].values():
+        leaves = World.state_of(a) == "preempting" and same(a.get("node"), node)
+        if leaves and not same(job_meant(world, a.get("beneficiary")), job):
+            return True
+    made = [d for d in world.decided("preempt", node=node) if d["mode"] != "suspend"]
+    return any(not same((d["beneficiary"] or {}).get("operation"), job) for d in made)
+
+
+class Emptied:
+    """Room for a job that waits in a partition, once all have left that may be preempted for it.
+
+    Parameters
+    ----------
+    world : World
+    job : mapping
+        The operation.
+    part : SlurmPartition
+    """
+
+    def __init__(self, world: World, job: Row, part: Any) -> None:
+        self.world, self.job, self.part = world, job, part
+        self.gone = self._gone()
+        self._rooms: dict[str, Amounts] = {}
+
+    def _gone(self) -> list[Row]:
+        """Return the candidates that can help: by QOS only those end, or only those are suspended."""
+        world = self.world
+        s, found = world.settings, candidates(world, self.job, self.part)
+        suspended = [o for o in found if mode_of(world, o) == "SUSPEND"]
+        ends = [o for o in found if mode_of(world, o) != "SUSPEND"]
+        if "GANG" not in s.PreemptMode or s.victim_selection == "test_only":
+            return ends
+        return found if s.PreemptType == "preempt/partition_prio" else ends or suspended
+
+    def nodes(self, request: Row) -> list[str]:
+        """Return the nodes on which a request may run that take work."""
+        world, inside = self.world, set(nodes_of(self.world, self.part))
+        return [
+            n
+            for n in places_allowed(world, request)
+            if n in inside and world.row("nodes", n).get("schedulable", True)
+        ]
+
+    def room(self, node: object) -> Amounts:
+        """Return free room on a node at the end of the run, with what all of them give back."""
+        world, more = self.world, self.world.amounts({})
+        if str(node) in self._rooms:
+            return self._rooms[str(node)]
+        for other in self.gone:
+            for a in running_of(world, other):
+                for r, amount in self._freed(other, a).items():
+                    if world.settings.reclaim_licenses if r in world.wide else same(a.get("node"), node):
+                        more[r] += amount
+        *_, free = free_rooms(world, node, self.job["name"])
+        return self._rooms.setdefault(str(node), {r: amount + more[r] for r, amount in free.items()})
+
+    def _freed(self, other: Row, allocation: Row) -> Row:
+        has = allocation.get("resources") or {}
+        if mode_of(self.world, other) != "SUSPEND":
+            return has
+        spaces = self.world.data["resources"]
+        return {r: a for r, a in has.items() if _kind(r, spaces.get(r) or {}) in ("slots", "cpu")}
+
+    def others_on(self, node: object) -> list[Row]:
+        """Return the jobs that have something on a node even then."""
+        world, gone = self.world, {str(o["name"]) for o in self.gone}
+        jobs = {
+            str(a["operation"])
+            for a in world.tables["allocations"].values()
+            if same(a.get("node"), node) and World.state_of(a) != "preempted"
+            if World.state_of(a) != "preempting" or not self._for_it(a)
+        } - gone
+        jobs -= {str(d["operation"]) for d in world.decided("preempt", node=node) if d["mode"] == "suspend"}
+        jobs |= {str(d["operation"]) for d in world.decided("start", "resume", node=node)}
+        return [world.row("operations", name) for name in sorted(jobs)]
+
+    def _for_it(self, allocation: Row) -> bool:
+        return same(job_meant(self.world, allocation.get("beneficiary")), self.job["name"])
+
+    def taken(self, node: object) -> bool:
+        """Return whether others are there, and one of them, or the job itself, shares no node."""
+        others = self.others_on(node)
+        whole = takes_whole_nodes(self.world, self.job, self.part)
+        return any(takes_whole_nodes(self.world, o) for o in others) or (whole and bool(others))
+
+    def lacks(self, request: Row, node: object) -> list[Amounts]:
+        """Return what may be said to be missing of a request on a node.
+
+        Of a node that is not shared that is all that others have there, or all that is needed.
+        """
+        world, need = self.world, request.get("resources") or {}
+        free = self.room(node)
+        plain = lacks_of(world, need, free)
+        if not self.taken(node):
+            return [plain]
+        has = world.amounts(world.row("nodes", node).get("capacity"))
+        used = {r: has[r] - free[r] for r in world.resources if r not in world.wide}
+        alone = {r: float(a) for r, a in need.items() if r not in world.wide}
+        return [_most(plain, alone), _most(plain, used)]
+
+    def fits(self, request: Row, node: object) -> bool:
+        """Return whether a request has room on a node."""
+        need = {r: a for r, a in (request.get("resources") or {}).items() if r not in self.world.wide}
+        return not self.taken(node) and not lacks_of(self.world, need, self.room(node))
+
+
+def _most(one: Amounts, other: Amounts) -> Amounts:
+    return without_zeros({r: max(one.get(r, 0.0), other.get(r, 0.0)) for r in {*one, *other}})
+
+
+def _kind(name: str, spec: Row) -> str:
+    known = {"cpu": "cpu", "slots": "slots", "user_slots": "slots"}
+    return str(spec.get("kind", known.get(name, "other")))
