@@ -19,7 +19,13 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.testing.certificates import NotDerived, check_certificate
-from evenhand.testing.strategies import plan_inputs, policies, system_cluster_dicts
+from evenhand.testing.strategies import (
+    job_clusters,
+    plan_inputs,
+    policies,
+    slurm_settings,
+    system_cluster_dicts,
+)
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -50,7 +56,16 @@ def minimum_plans(system: str) -> SearchStrategy[Plan]:
             st.tuples(sizes, parts, more).map(_of_one_node),
             st.tuples(plan_inputs(), more, st.booleans()).map(_of_pools),
         )
-    return st.tuples(system_cluster_dicts(system), policies(system), more).map(_of_jobs)
+    drawn = st.tuples(system_cluster_dicts(system), policies(system), more)
+    if system == "slurm":  # licences that victims give back, jobs with several requests
+        clusters = job_clusters(max_nodes=6, max_running=9, max_waiting=2, mixed=True)
+        lending = slurm_settings(reclaim_licenses=True, most_changes=2)
+        drawn = st.one_of(drawn, st.tuples(clusters, lending.map(_slurm), more))
+    return drawn.map(_of_jobs)
+
+
+def _slurm(settings: Any) -> Any:
+    return eh.policies.Slurm(**settings.model_dump())
 
 
 def _with_costs(data: dict[str, Any], kind: str) -> dict[str, Any]:

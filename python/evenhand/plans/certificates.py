@@ -246,28 +246,16 @@ def certificates_of(plan: Plan) -> dict[int, Certificate]:
         return {}
     core: Any = plan._core
     if not hasattr(core, "certificates"):  # kept, or of a living cluster
-        core = plan.policy.plan(plan.snapshot, plan.state_before, plan.on, plan.given)._core
-    found = {row["step"]: row for row in core.certificates()}
-    columns = plan.decisions.columns
-    certificates = {}
-    for step in plan.minimum_steps:
-        rows = np.flatnonzero(columns["step"] == step)
-        row = int(rows[0])
-        said = found.get(step)
-        cost = None if said is None else sum(_cost(said, one) for one in said["taken"].tolist())
-        same = cost == int(columns["minimum_cost"][row])
-        if said is None or not same:
+        again = plan.policy.plan(plan.snapshot, plan.state_before, plan.on, plan.given)
+        if again.decisions != plan.decisions:
             raise ValueError(
-                f"planning again on this plan's inputs does not lead to its step {step};"
-                " ask for certificates of a plan that is made of a snapshot"
+                "planning again on this plan's snapshot does not lead to the same decisions;"
+                " ask for certificates of a plan that eh.plan has made"
             )
-        certificates[step] = _certificate(plan, row, said)
-    return certificates
-
-
-def _cost(said: Mapping[str, Any], one: int) -> int:
-    place = np.flatnonzero(said["candidates"] == one)
-    return int(said["costs"][place[0]]) if len(place) else 0
+        core = again._core
+    found = {row["step"]: row for row in core.certificates()}
+    first = {step: row for row, step in reversed([*enumerate(plan.decisions.columns["step"].tolist())])}
+    return {step: _certificate(plan, first[step], found[step]) for step in plan.minimum_steps}
 
 
 def _certificate(plan: Plan, row: int, said: Mapping[str, Any]) -> Certificate:

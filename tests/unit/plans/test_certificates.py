@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import random
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.plans import Certificate
+from evenhand.plans.kept import KeptPlan
 from evenhand.testing.certificates import NotDerived, check_certificate
 from tests.unit.plans import test_costs as costs
 from tests.unit.plans.test_fewest import HARD, plan
@@ -207,10 +209,81 @@ def test_live_clusters_certify_what_they_plan() -> None:
     assert checked(made)[0] in ("certified", "enumerated")
 
 
+def test_a_plan_that_its_snapshot_does_not_lead_to_has_none() -> None:
+    made = plan(HARD, (4, 10), victim_selection="minimum")
+    prefix = made.policy.replace(victim_selection="prefix")
+    strange = eh.Plan(made.snapshot, prefix, KeptPlan(made), None, None, made.given)
+    with pytest.raises(ValueError, match="does not lead to the same decisions"):
+        strange.certificate(0)
+
+
+def test_heartbeats_of_a_live_cluster() -> None:
+    sizes = [(1, 1), (2, 1), (2, 1), (4, 4)]
+    begun = plan(sizes, (4, 1), victim_selection="minimum")
+    cluster = eh.Cluster(begun.snapshot, begun.policy)
+    for now in (200, 700):
+        cluster.update()
+        cluster.apply([{"event": "time", "now": now}])
+    cluster.update()
+    cluster.apply([{"event": "time", "now": 701}])
+    made = cluster.plan(on=eh.Heartbeat("n"))
+    assert only(made).taken == ("a3",)
+    assert checked(made) == ("certified", "enumerated")
+
+
 def test_what_cannot_be_derived_is_told() -> None:
     made = plan([(1, 1), (4, 4)], (4, 1), victim_selection="minimum", preemption_check_starvation=True)
     with pytest.raises(NotDerived, match="pools shield work"):
         check_certificate(made, only(made).step)
+
+
+def large(system: str) -> eh.Plan:
+    """Full nodes with some forty jobs, one in four on several of them; three jobs want nodes."""
+    rng = random.Random(4)
+    free = {f"n{i:02}": 16 for i in range(15)}
+    jobs: list[dict[str, Any]] = []
+    parts: list[dict[str, Any]] = []
+    while able := [node for node, left in free.items() if left >= 4]:
+        count, cpu = rng.choice([1, 1, 1, 2]), rng.choice([4, 4, 8])
+        able = [node for node in able if free[node] >= cpu] or able
+        name, cpu = f"j{len(jobs):02}", min(cpu, free[able[0]])
+        jobs.append({"name": name, "partition": "low", "priority": 1})
+        for node in able[:count]:
+            free[node] -= cpu
+            parts.append({"name": f"{name}@{node}", "operation": name, "node": node})
+            parts[-1] |= {"start_time": rng.randrange(900), "resources": {"cpu": cpu}}
+    jobs += [{"name": f"u{i}", "partition": "high", "priority": 50 - i} for i in range(3)]
+    wants = [
+        {"name": f"r{i}", "operation": f"u{i}", "resources": {"cpu": 8 + 4 * i}, "count": 3 - i}
+        for i in range(3)
+    ]
+    data = {
+        "now": 1000,
+        "resources": {"cpu": {}},
+        "nodes": [{"name": node, "capacity": {"cpu": 16}} for node in free],
+        "operations": jobs,
+        "allocations": parts,
+        "requests": wants,
+    }
+    more = {"victim_cost": "lost_work"} | ({"preemptors": "every"} if system == "backendai" else {})
+    return eh.plan(eh.Snapshot.from_dict(data), costs.SYSTEMS[system].replace(**more))
+
+
+@pytest.mark.parametrize("system", ["slurm", "backendai"])
+def test_larger_clusters(system: str) -> None:
+    """Where nobody could try all sets, parts are added up; bounds twice as high are refused."""
+    made = large(system)
+    found = [made.certificate(step) for step in made.minimum_steps]
+    assert min(len(one.candidates) for one in found) > 12
+    assert any(one.closed_by == "parts" and len(one.taken) > 1 for one in found)
+    for one in found:
+        cost, order = check_certificate(made, one.step)
+        assert (cost in ("certified", "enumerated")) == (one.closed_by == "parts")
+        assert order in ("claimed", "open")
+        if one.closed_by == "parts":
+            dearer = tuple(replace(s, bounds=tuple(b and b * 2 for b in s.bounds)) for s in one.sites)
+            with pytest.raises(AssertionError, match="a bound is too high"):
+                check_certificate(made, one.step, replace(one, sites=dearer))
 
 
 def test_certificates_change_no_decision() -> None:

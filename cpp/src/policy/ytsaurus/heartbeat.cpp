@@ -201,7 +201,7 @@ class Heartbeat {
     const bool alone = work_.chosen().empty();
     if (!alone && workspace_.settings.victim_selection == VictimSelection::kMinimum) {
       workspace_.decisions.prove(step, work_.proof());
-      workspace_.decisions.asked(step, work_.question());
+      workspace_.decisions.asked(step, workspace_.question);
     }
     work_.start(choice.request,
                 {.stage = rule.stage,

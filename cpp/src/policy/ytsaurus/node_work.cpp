@@ -207,8 +207,8 @@ bool NodeWork::choose(const StageRule& rule, Id request) {
   proof_ = caps.proof();
   left_out_ = caps.left_out();
   if (chosen && workspace_.decisions.certifies()) {
-    question_.within_caps = !left_out_.empty();
-    question_.taken = chosen_;
+    workspace_.question.within_caps = !left_out_.empty();
+    workspace_.question.taken = chosen_;
   }
   if (!chosen && !left_out_.empty()) workspace_.hold_by_caps(request);
   return chosen;

@@ -71,9 +71,8 @@ class NodeWork {
   // forbids it after all.
   bool choose(const StageRule& rule, Id request);
   std::span<const Id> chosen() const noexcept { return chosen_; }
-  const SelectionProof& proof() const noexcept { return proof_; }         // of chosen()
-  const MinimumQuestion& question() const noexcept { return question_; }  // likewise, if written
-  std::span<const Id> looked_at() const noexcept { return wanted_; }      // for chosen(), in order
+  const SelectionProof& proof() const noexcept { return proof_; }     // of chosen()
+  std::span<const Id> looked_at() const noexcept { return wanted_; }  // for chosen(), in order
   std::size_t candidates() const noexcept { return eligible_.size() + shielded_.size(); }
   enum class FullHost : std::uint8_t { kAllowed, kBeyondFairShare, kOccupied, kPenalty };
   FullHost full_host(Id request) const;  // with the chosen victims
@@ -128,7 +127,6 @@ class NodeWork {
   std::vector<std::pair<Id, Spared>> spared_, left_out_;  // by themselves; beyond caps
   Stage spared_from_ = Stage::kRegular;                   // spared_: the stage that it is of
   SelectionProof proof_;
-  MinimumQuestion question_;
   std::vector<Shielded> shielded_;
 };
 

@@ -37,9 +37,10 @@ def check_certificate(plan: Plan, step: int, certificate: Certificate | None = N
     -------
     Verdict
         What the claims rest on. ``cost``: "certified", the bound was added up here from multipliers or parts,
-        and is the cost; "enumerated", all sets were tried here; "claimed", the search says that it tried all
-        that could cost less; "open", nothing was claimed. ``order`` likewise, of the claim that no set of the
-        same cost comes first. An answer that is only "claimed" may be wrong.
+        and is the cost; "enumerated", it took a trial of all sets of few candidates, or of those of each
+        node; "claimed", the search says that it tried all that could cost less; "open", nothing was claimed.
+        ``order`` likewise, of the claim that no set of the same cost comes first. What is only "claimed" may
+        be wrong.
 
     Raises
     ------

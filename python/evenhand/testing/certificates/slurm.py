@@ -91,12 +91,12 @@ class _Before(Backfill):
             for other in wanted
             if str(other.name) in names and may_help(self.world, job, other, blocked, *modes)
         ]
-        if not victims:
+        spots = place(self.world, _without(self, base, victims), job, blocked) if victims else None
+        if spots is None:  # another turn of the job, in which nothing makes room
             return None
         if step == self.step:
             raise _Asked(_question(self, base, job, wanted, blocked, *modes))
-        spots = place(self.world, _without(self, base, victims), job, blocked)
-        return None if spots is None else (spots, victims)
+        return spots, victims
 
     def _leave(self, job: Job, victims: list[Job]) -> None:
         left = self.steps.get(str(job.name), {})

@@ -211,6 +211,7 @@ class Workspace : public WorkspaceData {
 
   ClusterState& state;
   VictimSelector selector;
+  MinimumQuestion question;  // of the last choice, where certificates are wanted
 
   // --- what a heartbeat asks
 
