@@ -1,5 +1,7 @@
 """Uses of policies for type checkers alone: each line that is marked is a mistake, all others are right."""
 
+# pyright: strict
+
 from __future__ import annotations
 
 from datetime import timedelta
@@ -24,6 +26,20 @@ def right(snapshot: eh.Snapshot, state: eh.State) -> None:
     eh.plan(snapshot, eh.policies.BackendAI(preemption_order="newest"), plan.state)
     print(eh.starvation(snapshot, policy).statuses["x"].since)
     eh.Cluster(snapshot, policy).plan()
+    others = [
+        eh.policies.GridEngine("upstream", preemption_action="R", notify="1m", queues={"all.q": {}}),
+        eh.policies.YuniKorn(grace=5, policies=["inter_queue"], limit={"cpu": 0.5}),
+        eh.policies.Slurm("upstream", PriorityMaxAge=timedelta(days=5), partitions={"high": {}}),
+    ]
+    for one in others:
+        print(eh.plan(snapshot, one).why("x"), one.replace(pace={"victim_cooldown": 60}).to_dict())
+
+
+def rightly_simulated(snapshot: eh.Snapshot, workload: eh.simulate.Workload) -> None:
+    policy = eh.policies.GridEngine(automatic_preemption=True)
+    eh.simulate.simulate(snapshot, policy, workload, until=60)
+    eh.sweep.sweep(snapshot, policy, workload, {"notify": [0, 60]})
+    eh.tune(snapshot, policy, workload, {"notify": [0, 60]}, "waiting.p95 < 600")
 
 
 def wrong(snapshot: eh.Snapshot) -> None:
@@ -32,11 +48,38 @@ def wrong(snapshot: eh.Snapshot) -> None:
     eh.policies.YTsaurus("latest")  # mistake: no such preset
     eh.policies.YTsaurus(enable_pool_starvation="yes")  # mistake: a flag
     eh.policies.YTsaurus().replace(minimum_budget=1.5)  # mistake: a whole number
-    eh.policies.Slurm(preempt_mode="REQUEUE")  # mistake: another spelling
+    eh.policies.YTsaurus(fair_share_starvation_timeout=[60])  # mistake: a duration
+    eh.policies.YTsaurus().replace(pase={})  # mistake: misspelt
+    eh.policies.BackendAI(preemptable_priority=5)  # mistake: misspelt
+    eh.policies.BackendAI(preemption_mode="kill")  # mistake: no such choice
+    eh.policies.BackendAI("release")  # mistake: no such preset
+    eh.policies.BackendAI(enabled="no")  # mistake: a flag
     eh.policies.BackendAI(preemptible_priority="5")  # mistake: a number
-    eh.policies.YuniKorn(nothing=1)  # mistake: unknown
+    eh.policies.Slurm(preempt_mode="REQUEUE")  # mistake: misspelt
+    eh.policies.Slurm(PriorityType="multifactor")  # mistake: no such choice
+    eh.policies.Slurm("23.11")  # mistake: no such preset
+    eh.policies.Slurm(PriorityFavorSmall="yes")  # mistake: a flag
+    eh.policies.Slurm(PriorityWeightAge="1000")  # mistake: a number
+    eh.policies.YuniKorn(quota_preemtion=True)  # mistake: misspelt
+    eh.policies.YuniKorn(mode="machine_gun")  # mistake: no such choice
+    eh.policies.YuniKorn("1.7")  # mistake: no such preset
+    eh.policies.YuniKorn(asks_once="yes")  # mistake: a flag
+    eh.policies.YuniKorn(attempts=1.5)  # mistake: a whole number
+    eh.policies.GridEngine(max_preemptee=3)  # mistake: misspelt
+    eh.policies.GridEngine(preemption_action="kill")  # mistake: no such choice
+    eh.policies.GridEngine("8.1.9")  # mistake: no such preset
+    eh.policies.GridEngine(automatic_preemption="yes")  # mistake: a flag
+    eh.policies.GridEngine().replace(lo_licenses=3)  # mistake: a list of names
+
+
+def wrongly_called(snapshot: eh.Snapshot, workload: eh.simulate.Workload) -> None:
     eh.plan(snapshot, "ytsaurus")  # mistake: a policy's name
+    eh.plan(snapshot, "gridengine")  # mistake: a policy's name
     eh.plan(snapshot, eh.policies.YTsaurus)  # mistake: a class
+    eh.plan({"a": snapshot}, {"a": "slurm"})  # mistake: a policy's name
     eh.starvation(snapshot, "ytsaurus")  # mistake: a policy's name
     eh.Cluster(snapshot, "ytsaurus")  # mistake: a policy's name
+    eh.simulate.simulate(snapshot, "slurm", workload)  # mistake: a policy's name
+    eh.sweep.sweep(snapshot, "slurm", workload, {"requeue_delay": [1]})  # mistake: a policy's name
+    eh.tune(snapshot, "slurm", workload, {}, "waiting.p95 < 1")  # mistake: a policy's name
     eh.plan(snapshot, eh.policies.YTsaurus(), as_if_waiting=[10])  # mistake: a list

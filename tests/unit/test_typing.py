@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 import evenhand as eh
-from evenhand.policies import BackendAI, Slurm, YTsaurus, YuniKorn
+from evenhand.policies import YTsaurus
+from evenhand.systems import SYSTEMS
 
 ROOT = Path(__file__).resolve().parents[2]
 USES = ROOT / "tests" / "typing" / "settings_use.py"
-POLICIES = (YTsaurus, BackendAI, Slurm, YuniKorn)
+POLICIES = [system.policy for system in SYSTEMS.values()]
 
 
 @pytest.mark.parametrize("checker", ["mypy", "basedpyright"])
@@ -25,16 +26,24 @@ def test_a_checker_finds_the_marked_mistakes(checker: str) -> None:
     command = str(beside) if beside.exists() else shutil.which(checker)
     if command is None:
         pytest.skip(f"{checker} is not installed")
-    python = (
-        ["--python-executable", sys.executable] if checker == "mypy" else ["--pythonpath", sys.executable]
-    )
+    strict = ["--strict", "--python-executable"]  # of the other checker the file itself says so
+    python = [*(strict if checker == "mypy" else ["--pythonpath"]), sys.executable]
     done = subprocess.run(
         [command, *python, str(USES)], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
     )
     found = {int(line) for line in re.findall(r"settings_use\.py:(\d+)(?::\d+)?.*\berror\b", done.stdout)}
     lines = USES.read_text().split("\n")
     marked = {i for i, line in enumerate(lines, 1) if "# mistake" in line}
+    assert marked
     assert found == marked, done.stdout
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_every_policy_has_each_kind_of_mistake(policy: type[eh.policies.Policy]) -> None:
+    marks = [line for line in USES.read_text().split("\n") if f".{policy.__name__}(" in line]
+    for kind in ("misspelt", "no such preset", "no such choice", "a flag"):
+        assert any(f"# mistake: {kind}" in line for line in marks), kind
+    assert any("# mistake" not in line for line in marks)
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -199,7 +199,7 @@ def broken(found: Iterable[tuple[str, str, str]]) -> None:
 
 
 #: Of pydantic's own, within a field: a mapping's key, and the form of a value that may have two.
-_BRANCHES = ("[key]", "[word]", "[columns]")
+_BRANCHES = ("[key]", "[word]", "[columns]", "[part]", "[amounts]")
 
 
 def problems_of(

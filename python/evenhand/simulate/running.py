@@ -8,7 +8,7 @@ import pickle
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -94,7 +94,7 @@ class Simulation:
     def __init__(
         self,
         snapshot: Snapshot,
-        policy: Any,
+        policy: Policy,
         workload: Workload,
         *,
         literal: bool = False,
@@ -115,12 +115,13 @@ class Simulation:
         options = {"literal": literal, "series_every": series_every, "give_up_after": give_up_after}
         self._made = (snapshot, policy, workload, kept_rng, {**options, **clocks})
         self._snapshot = workload.joined(snapshot)
-        self._policy, self._workload = policy, workload
+        self._policy = cast("Any", policy)  # it acts by itself, which not every policy does
+        self._workload = workload
         self._clocks = clocks_of(policy, clocks)
         self._parsed = parsed = workload.parsed(self._snapshot)
         stage = Stage(self._snapshot)
         self._total_stated = stage.total_stated
-        planner = policy.live(stage, None, None)
+        planner = self._policy.live(stage, None, None)
         every = sampling(series_every, workload, self._snapshot.pool_count)
         options = {**options, **policy.drive(self._clocks), "series_every": every}
         columns = self._columns(parsed)

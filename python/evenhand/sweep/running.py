@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     from evenhand.model import Snapshot
     from evenhand.simulate.workload import Workload
     from evenhand.state import State
+    from evenhand.systems.base import Policy
 
 __all__ = ["job_of", "sweep", "swept", "table_of"]
 
 
 def sweep(
     snapshot: Snapshot,
-    policy: Any = None,
+    policy: Policy | None = None,
     workload: Workload | None = None,
     space: Mapping[str, Any] | None = None,
     *,

@@ -14,6 +14,7 @@ from evenhand.sweep.space import Between, Point
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
     from evenhand.simulate.workload import Workload
+    from evenhand.systems.base import Policy
 
 __all__ = ["objective", "suggest"]
 
@@ -46,7 +47,7 @@ def suggest(trial: Any, space: Mapping[str, Any]) -> Point:
 
 def objective(
     snapshot: Snapshot,
-    policy: Any,
+    policy: Policy,
     workload: Workload,
     space: Mapping[str, Any],
     metric: str,

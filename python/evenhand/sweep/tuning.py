@@ -23,6 +23,7 @@ from evenhand.table import Table, Tabular
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
     from evenhand.simulate.workload import Workload
+    from evenhand.systems.base import Policy
 
 __all__ = ["Bound", "Tuned", "bound", "tune"]
 
@@ -197,7 +198,7 @@ class Tuned(Tabular):
 
 def tune(
     snapshot: Snapshot,
-    policy: Any,
+    policy: Policy,
     workload: Workload,
     space: Mapping[str, Any],
     goal: str,

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+from datetime import date, time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
+import evenhand as eh
+from evenhand.config.checked import problems_of
+from evenhand.systems import SYSTEMS, System
+from evenhand.systems.record import named
 from tests.unit.cli.cases import CLUSTER
 from tests.unit.traces.files import job, write
 
 #: Words of Python, of its parsers of JSON, TOML and CSV, and of pydantic; what Python alone would type.
 FOREIGN = re.compile(
     r"Expecting|Extra data|char \d|delimiter|Unterminated|Invalid (statement|value|control)|Illegal"
-    r"|Input should"
+    r"|Input should|constrained|(dict|list|tuple|function-\w+)\[|[{}]"
     r"|pydantic|tomllib|NoneType|\bNone\b|\bTrue\b|\bFalse\b|not (list|dict|str|int|float)\b|<class"
     r"|object at 0x"
     r"|is not iterable|dictionary update|recursion|codec|start byte|continuation byte|unexpected end of data"
@@ -122,3 +129,33 @@ def test_wrong_files(tmp_path: Path, good: dict[str, str], run: Any, capsys: Any
             continue
         check(status, lines, line)
         assert file.read_bytes() == content
+
+
+#: What files of settings and of snapshots may have in a place where something else is expected.
+VALUES: tuple[Any, ...] = (
+    *(None, True, False, "nonsense", "", -1, 0, 1.5, math.nan, math.inf, 10**30, "2026-01-01"),
+    *([], [1], ["a"], [None], [{"a": 1}], {}, {"a": 1}, {"a": "x"}, {"a": None}, {"": 1}),
+    *({"a": {}}, {"a": {"b": 1}}, date(2026, 1, 1), time(12)),
+)
+
+
+@pytest.mark.parametrize("system", SYSTEMS.values(), ids=SYSTEMS)
+def test_wrong_settings(system: System) -> None:
+    """Whatever a setting of a policy, or of a row, is in a file."""
+    found = 0
+    for model in [system.policy.model, *map(named, system.settings_at)]:
+        for name in (*model.model_fields, *getattr(model, "ALIASES", {}), "nothing"):
+            for value in VALUES:
+                try:
+                    model(**{name: value})
+                except eh.InputError as error:
+                    problems = list(error.problems)
+                except ValidationError as error:
+                    problems = problems_of(model, error)
+                else:
+                    continue
+                found += len(problems)
+                for problem in problems:
+                    said = re.sub(r"'[^']*'|\"[^\"]*\"", "''", problem.message)
+                    assert not FOREIGN.search(said), problem
+    assert found > 100

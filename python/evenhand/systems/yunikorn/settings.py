@@ -48,6 +48,15 @@ Cost = Annotated[
     | Annotated[tuple[CostKey, ...], Strict(False), PlainSerializer(list), Tag("[columns]")],
     Discriminator(_form),
 ]
+
+
+def _limit_form(value: Any) -> str:
+    return "[amounts]" if isinstance(value, Mapping) else "[part]"
+
+
+Limit = Annotated[
+    Annotated[UnitShare, Tag("[part]")] | Annotated[Amounts, Tag("[amounts]")], Discriminator(_limit_form)
+]
 Count = Annotated[int, Ge(1), Le(2**31)]
 
 
@@ -70,7 +79,7 @@ class YuniKornSettings(CheckedSettings):
     )
     n_alloc: Count = Field(100, description="Allocations of an allocation cycle, at most.")
     ask_candidates: Count = Field(100, description="Asks that are looked for at once in a preemption cycle.")
-    limit: UnitShare | Amounts = Field(
+    limit: Limit = Field(
         0.1,
         description="What the asks that others are preempted for in a round may add up to: a part of the"
         " partition, or amounts; a resource without an amount is unlimited. The last ask may overshoot.",
