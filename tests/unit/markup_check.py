@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-_EMPTY = {"br", "hr", "img", "meta", "input", "link"}
+_EMPTY = {"wbr", "br", "hr", "img", "meta", "input", "link"}
 _ALLOWED = set(
-    "style pre div header b span summary details i br table caption thead tbody tr th td".split()  # noqa: SIM905
+    "style pre div header b span summary details i br table caption thead tbody tr th td wbr".split()  # noqa: SIM905
 )
 _ATTRIBUTES = {"class", "style", "open", "hidden", "title", "role", "aria-label", "aria-hidden", "scope"}
 
@@ -20,6 +20,7 @@ class Page(HTMLParser):
         self.texts: list[str] = []
         self.labels: list[str] = []
         self.counts: dict[str, int] = {}
+        self.broken = False  # may be broken here: the text goes on
         self.feed(html)
         self.close()
         assert not self.open, f"never closed: {self.open}"
@@ -31,6 +32,7 @@ class Page(HTMLParser):
         assert len(set(names)) == len(names), f"an attribute twice: {names}"
         self.labels += [value or "" for name, value in attrs if name == "aria-label"]
         self.counts[tag] = self.counts.get(tag, 0) + 1
+        self.broken = tag == "wbr"
         if tag not in _EMPTY:
             self.open.append(tag)
 
@@ -40,7 +42,10 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if "style" not in self.open and "pre" not in self.open:
+            if self.broken:
+                data = self.texts.pop() + data
             self.texts.append(data)
+            self.broken = False
         for character in data:
             assert character == "\n" or character.isprintable(), f"{character!r} in the text"
 

@@ -110,17 +110,20 @@ def explanation_html(explanation: Explanation) -> str:
         table = markup.table(heads, rows, numbers=range(1, len(heads)))
         parts.append(markup.fold("amounts", table))
     if explanation.looked_at:
-        heads = ["stage", "outcome", "times", "node", "request", "missing"]
+        heads = ["times", "stage", "outcome", "node", "request", "missing"]
         looked = [
             [
+                f"{row['times']:,}",
                 row["stage"],
                 row["outcome"],
-                f"{row['times']:,}",
                 "" if row["node"] is None else row["node"],
                 "" if row["request"] is None else row["request"],
                 in_short(row["missing"], {}),
             ]
             for row in explanation.looked_at[:_HTML_ROWS]
         ]
-        parts.append(markup.fold("what was looked at", markup.table(heads, looked, numbers=(2,))))
+        told = [i for i, column in enumerate(zip(*looked, strict=True)) if any(column)]
+        rows = [[row[i] for i in told] for row in looked]
+        table = markup.table([heads[i] for i in told], rows, numbers=(0,))
+        parts.append(markup.fold("what was looked at", table))
     return markup.wrap(explanation.text, *parts)

@@ -7,20 +7,28 @@ Where a viewer strips style sheets (GitHub), the plain text shows instead.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from evenhand.display.palette import css
-from evenhand.display.text import BAR_MEANS, clean
+from evenhand.display.text import BAR_MEANS, clean, width
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from evenhand.display.tree import Row
 
-__all__ = ["bar", "fold", "header", "legend", "safe", "table", "tree", "wrap"]
+__all__ = ["bar", "fold", "header", "legend", "name", "safe", "table", "tree", "wrap"]
+
+_PAGE = 128  # characters beside each other, on a page of 1,000 pixels
+_GAP = 2  # characters between columns, about
+_PROSE = 24  # characters that a column of sentences has at least
+_NAME = 48  # characters of a first column that is kept on a line
+_SHORT = 16  # characters: a name as short as that is kept on a line
+_BREAKS = re.compile(r"(?<=[/_.:@-])(?=[^\W\d_])|(?<=[/_])(?=\d)|(?<=[^\W\d]-)(?=\d)")  # in names, not in numbers
 
 
 def safe(value: object) -> str:
@@ -60,17 +68,77 @@ def table(
     numbers: Iterable[int] = (),
     caption: str = "",
 ) -> str:
-    """Return a table of values; `numbers` are the columns that are right-aligned."""
+    """Return a table of values; `numbers` are the columns that are right-aligned.
+
+    Text and names are broken where there is no room for them, numbers never. Columns for which there is no
+    room beside the others follow in tables below, each with the first column once more.
+    """
     right = set(numbers)
-    mark = [' class="eh-number"' if i in right else "" for i in range(len(columns))]
-    head = "".join(f'<th scope="col"{m}>{safe(c)}</th>' for c, m in zip(columns, mark, strict=True))
-    body = "".join(
-        "<tr>" + "".join(f"<td{m}>{safe(v)}</td>" for v, m in zip(row, mark, strict=True)) + "</tr>"
-        for row in rows
-    )
-    title = f"<caption>{safe(caption)}</caption>" if caption else ""
-    inside = f"{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
-    return f'<table class="eh-table">{inside}</table>'
+    cells = [[clean(value) for value in row] for row in rows]
+    heads = [clean(column) for column in columns]
+    mark = [' class="eh-number"' if i in right else "" for i in range(len(heads))]
+    made: list[str] = []
+    kept = max(map(width, (row[0] for row in cells)), default=_NAME) < _NAME  # names are read in a column
+    for block in _blocks(heads, cells, right):
+        head = "".join(f'<th scope="col"{mark[i]}>{_broken(heads[i])}</th>' for i in block)
+        body = "".join(
+            "<tr>"
+            + "".join(
+                f"<td{mark[i]}>{escape(row[i]) if kept and not i else _broken(row[i])}</td>" for i in block
+            )
+            + "</tr>"
+            for row in cells
+        )
+        said = (
+            f"columns {block[1] + 1} to {block[-1] + 1} of {len(heads)}, of the same rows"
+            if made
+            else caption
+        )
+        title = f"<caption>{safe(said)}</caption>" if said else ""
+        inside = f"{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+        made.append(f'<table class="eh-table">{inside}</table>')
+    return "".join(made)
+
+
+def name(value: object) -> str:
+    """Return a name as HTML, as `safe` does; a long one may be broken between its parts."""
+    return _broken(clean(value))
+
+
+def _broken(text: str) -> str:
+    return "<wbr>".join(map(escape, _parts(text)))
+
+
+def _parts(text: str) -> list[str]:
+    return [text] if len(text) <= _SHORT else _BREAKS.split(text)
+
+
+def _least(head: str, cells: Sequence[str], *, number: bool) -> int:
+    """Return how many characters a column needs: numbers are never broken, sentences get some room."""
+
+    def longest(text: str) -> int:
+        return max((width(word) for part in _parts(text) for word in part.split()), default=0)
+
+    texts = set(cells)
+    if number:
+        return max([longest(head), *map(width, texts)])
+    prose = min(_PROSE, max(map(width, texts), default=0))
+    return max([longest(head), prose, *map(longest, texts)])
+
+
+def _blocks(heads: Sequence[str], rows: Sequence[Sequence[str]], right: set[int]) -> Iterator[list[int]]:
+    """Yield the columns that stand beside each other in a table."""
+    least = [_GAP + _least(head, [row[i] for row in rows], number=i in right) for i, head in enumerate(heads)]
+    if rows:
+        least[0] = max(least[0], _GAP + min(_NAME, max(width(row[0]) for row in rows)))
+    block, used = [0], least[0] if least else 0
+    for i in range(1, len(heads)):
+        if len(block) > 1 and used + least[i] > _PAGE:
+            yield block
+            block, used = [0], least[0]
+        block.append(i)
+        used += least[i]
+    yield block if heads else []
 
 
 def tree(

@@ -22,7 +22,7 @@ from evenhand.display.terminal import (
     total_lines,
     tree_lines,
 )
-from evenhand.display.text import COLUMNS_MEAN, amount, in_unit, percent, ratio
+from evenhand.display.text import COLUMNS_MEAN, amount, clean, in_unit, percent, ratio, width
 
 if TYPE_CHECKING:
     from evenhand.display.tree import Row
@@ -164,10 +164,12 @@ def shares_html(shares: Shares) -> str:
 def _tree_html(view: Overview, rows: list[Row]) -> str:
     end = view.scale(rows)
     scale = f'<span style="float:left">0</span>{percent(end).removesuffix(".0")}%'
+    shown = {view.resources[view.resource[row.element]] for row in rows if not row.is_rest}
+    widest = min(12, max([5, *(0.6 * width(clean(name)) for name in shown)]))
     columns = [
-        ("pool or operation", "minmax(16em,1fr)", "eh-left"),
+        ("pool or operation", "minmax(12em,1fr)", "eh-left"),
         ("mode", "3em", "eh-left"),
-        *([("resource", "5em", "eh-left")] if view.chosen is None else []),
+        *([("resource", f"{widest:.3g}em", "eh-left")] if view.chosen is None else []),
         ("fair share", "5em", ""),
         ("usage", "4em", ""),
         ("guarantee", "5em", ""),
@@ -182,7 +184,7 @@ def _tree_html(view: Overview, rows: list[Row]) -> str:
                 len(columns) - 1
             )
         e = row.element
-        name = markup.safe(view.tree.short_name(e))
+        name = markup.name(view.tree.short_name(e))
         full = markup.safe(view.tree.names[e])
         if row.pools or row.operations:
             more = f"+{row.pools + row.operations:,}"
@@ -192,7 +194,7 @@ def _tree_html(view: Overview, rows: list[Row]) -> str:
         return [
             f'<span title="{full}">{name}</span>',
             view.modes[e],
-            *([markup.safe(view.resources[view.resource[e]])] if view.chosen is None else []),
+            *([markup.name(view.resources[view.resource[e]])] if view.chosen is None else []),
             percent(fair),
             percent(usage),
             percent(guarantee),

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
 
 from evenhand.display import markup
 from evenhand.display.text import clean
 from evenhand.units.text import number
 
 if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
     from evenhand.systems.base import Policy
 
 __all__ = ["policy_html"]
@@ -19,9 +24,7 @@ def policy_html(policy: Policy) -> str:
     base, fields = policy.model.preset(policy.preset), policy.model.model_fields
     changed, same = [], []
     for name, field in fields.items():
-        timed = any(getattr(one, "func", None) is not None for one in field.metadata)
-        unit = " s" if field.annotation is float and timed else ""
-        value, usual = (_shown(getattr(of, name), unit) for of in (policy.settings, base))
+        value, usual = (_shown(getattr(of, name), field) for of in (policy.settings, base))
         means = field.description or ""
         if getattr(policy.settings, name) != getattr(base, name):
             changed.append([name, value, usual, means])
@@ -35,5 +38,23 @@ def policy_html(policy: Policy) -> str:
     return markup.wrap(repr(policy), *parts)
 
 
-def _shown(value: Any, unit: str) -> str:
-    return clean(f"{number(value)}{unit}" if isinstance(value, float) else value)
+def _shown(value: Any, field: FieldInfo | None = None) -> str:
+    """Return a value as people write it; of settings in a setting those that are not their defaults."""
+    if isinstance(value, BaseModel):
+        fields = type(value).model_fields
+        own = {name: getattr(value, name) for name in fields}
+        told = [
+            f"{name} {_shown(of, fields[name])}"
+            for name, of in own.items()
+            if of != fields[name].get_default(call_default_factory=True)
+        ]
+        return ", ".join(told) or "its own defaults"
+    if isinstance(value, Mapping):
+        return clean(", ".join(f"{key}: {_shown(of)}" for key, of in value.items()) or "none")
+    if isinstance(value, (tuple, list)):
+        return clean(", ".join(_shown(of) for of in value) or "none")
+    if not isinstance(value, float):
+        return clean(value)
+    readers = field.metadata if field is not None and field.annotation is float else ()
+    timed = any(getattr(one, "func", None) is not None for one in readers)
+    return f"{number(value)}{' s' * timed}"

@@ -108,7 +108,7 @@ def snapshot_html(snapshot: Snapshot) -> str:
     pools = _Pools(snapshot)
     rows = pools.rows(_HTML_ROWS)
     few = len(rows) <= 2 * _TEXT_ROWS
-    sizes = ("minmax(16em,1fr)", "3em", "3.5em", "5.5em", "18em", "14em")
+    sizes = ("minmax(12em,1fr)", "3em", "3.5em", "5.5em", "18em", "14em")
     roles = ("eh-left", "eh-left", "", "", "eh-left", "eh-left")
     parts = [
         markup.header("Snapshot", counts(snapshot)),
@@ -116,7 +116,7 @@ def snapshot_html(snapshot: Snapshot) -> str:
         markup.tree(
             list(zip(_HEADS, sizes, roles, strict=True)),
             rows,
-            lambda row: [markup.safe(cell) for cell in pools.cells(row)],
+            lambda row: [markup.name(cell) for cell in pools.cells(row)],
             opened=lambda row: few or row.depth == 0,
         ),
     ]

@@ -96,10 +96,9 @@ def side_by_side(
     ]
     plt = require("matplotlib.pyplot", "plot")
     if figure is None:
-        figure = plt.figure(
-            figsize=(2.6 + 2.0 * len(plans), 1.4 + ROW * max(len(rows), 2)), layout="constrained"
-        )
-        figure.get_layout_engine().set(wspace=0.08)  # 100 of one panel beside 0 of the next
+        engines = require("matplotlib.layout_engine", "plot")
+        apart = engines.ConstrainedLayoutEngine(wspace=0.08)  # 100 of one panel stands beside 0 of the next
+        figure = plt.figure(figsize=(2.6 + 2.0 * len(plans), 1.4 + ROW * max(len(rows), 2)), layout=apart)
     axes = np.atleast_1d(figure.subplots(1, len(plans), sharey=True))
     for ax, name, (loses, gets) in zip(axes, plans, moved, strict=True):
         _bars(ax, holds[rows], loses[rows], gets[rows], whole)
