@@ -57,6 +57,9 @@ def test_no_other_certificate_holds(system: str, data: st.DataObject) -> None:
 def _spoilt(plan: Plan, c: Certificate) -> Iterator[tuple[str, Certificate]]:
     """Yield certificates that claim, or rest on, something else."""
     yield "another step", replace(c, step=c.step + 1)
+    yield "another beneficiary", replace(c, beneficiary=replace(c.beneficiary, operation="nobody"))
+    yield "coarser quanta", replace(c, quantum=tuple(2 * q for q in c.quantum))
+    yield "resources", replace(c, resources=("time", *c.resources[1:]))
     for name in ("cost", "lower_bound"):
         yield name, replace(c, **{name: getattr(c, name) - 1})
         yield name, replace(c, **{name: getattr(c, name) + 1})

@@ -104,7 +104,8 @@ def _fewest(facts: Facts, row: int, decision: Decision) -> list[str]:
     # With one agent for each copy nothing is said of others.
     where = " there" if getattr(settings, "victim_area", "group") == "agent" else ""
     spent = facts.plan.decisions.column("minimum_spent")[row] != 0
-    within = f"within the budget of {settings.minimum_budget:,} branches"
+    budget = settings.minimum_budget
+    within = f"within the budget of {budget:,} branch{'es' * (budget != 1)}"
     open_ = f"no {{}} set was found {within}" if spent else "whether a {} set would suffice is open"
     if kind != "victims":
         seconds_ = "node-second" if proof["cost"] == 1 else "node-seconds"

@@ -59,7 +59,7 @@ def test_a_spent_budget_is_open() -> None:
     assert (found.closed_by, found.spent, found.budget, found.branches) == (None, True, 1, 1)
     assert repr(found).endswith("4 victims of 4 at a cost of 4, open, at least 3>")
     assert checked(made) == ("open", "open")
-    text = "At least 3 must leave and 4 suffice: no smaller set was found within the budget of 1 branches."
+    text = "At least 3 must leave and 4 suffice: no smaller set was found within the budget of 1 branch."
     assert text in made.why("a0").sentences
 
 

@@ -61,8 +61,9 @@ def check_certificate(plan: Plan, step: int, certificate: Certificate | None = N
 
     Taken on trust. YTsaurus: fair shares, statuses and thresholds of the plan's update. BackendAI with
     victims agent by agent: which of the able agents it is, and, if several copies take victims, all but
-    candidates, costs and that the victims make room. Slurm: nothing but the decisions before. That a search
-    was exhausted is never taken as checked: the verdict says "claimed".
+    candidates, costs and that the victims make room. Slurm: with "GANG", which other jobs leave because they
+    share the cpus. That a search was exhausted is never taken as checked: the verdict says "claimed". Nothing
+    rests on ``budget``, ``branches``, ``spent`` and ``within_caps``, which tell how the search went.
 
     One run of the readable rules; with at most 12 candidates also all 2^n sets, each placed by the rules.
     """
@@ -107,10 +108,22 @@ def _derived(plan: Plan, step: int, certificate: Certificate) -> Question:
 
 
 def _same_numbers(plan: Plan, step: int, certificate: Certificate) -> None:
-    """Compare the claims with those of the plan's decisions."""
+    """Compare the claims with those of the plan's decisions, and the units with the snapshot's."""
+    snapshot, served = plan.snapshot, certificate.beneficiary
+    resources = tuple(snapshot.resources)
+    must(
+        certificate.resources == resources, f"resources {certificate.resources}, by the snapshot {resources}"
+    )
+    quantum = tuple(snapshot.quantum[r] for r in resources)
+    must(certificate.quantum == quantum, f"quantum {certificate.quantum}, by the snapshot {quantum}")
+    must(certificate.columns[: len(resources)] == resources, f"columns {certificate.columns}")
     for decision in plan.decisions:
         if decision.step != step or "minimum" not in decision.numbers:
             continue
+        whose = decision.beneficiary
+        if whose is not None:
+            same = served.operation == whose.operation
+            must(same, f"they leave for {served.operation}, by the plan for {whose.operation}")
         for name, value in decision.numbers["minimum"].items():
             own = getattr(certificate, name)
             must(own == value, f"{name} is {own}, by the plan {value}")
