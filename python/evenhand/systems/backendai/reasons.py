@@ -144,7 +144,7 @@ REASONS: Final = (
         "other_request_waits",
         "request",
         "another request of operation {operation} cannot start yet, and all of them start together",
-        "Another request of the same session does not fit; a session starts as a whole.",
+        "Another request of the same session or job does not fit; all of them start together.",
     ),
     Reason("no_nodes", "request", "there is no node at all", "The snapshot has no nodes."),
 )

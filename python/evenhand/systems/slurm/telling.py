@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -86,6 +87,11 @@ class Telling:
         part = self.numbers.get("partition_of_asking")
         return self.jobs.partition(max(self.asks, 0)) if part is None else [*self.jobs.partitions][int(part)]
 
+    def shared(self) -> set[str]:
+        """Return the resources that are counted in the cluster as a whole."""
+        spaces = self.snapshot.to_dict()["resources"]
+        return {r for r in self.snapshot.resources if (spaces.get(r) or {}).get("scope") == "cluster"}
+
     def partition(self, name: str | None) -> str:
         """Return what a partition is called in a sentence."""
         return "no partition" if name is None else f"partition {name_of(name)}"
@@ -112,9 +118,10 @@ def _tier_not_lower(t: Telling) -> Told:
     own, other = int(t.jobs.derived["tier"][t.row]), t.tier_of_asking
     text = (
         f"its {t.partition(t.jobs.partition(t.row))} has tier {own}, not below tier {other} of"
-        f" {t.partition(t.partition_of_asking)}, in which {t.asking} waits; with a `PriorityTier` below"
-        f" {other} it might be preempted"
+        f" {t.partition(t.partition_of_asking)}, in which {t.asking} waits"
     )
+    if other:
+        text += f"; with a `PriorityTier` below {other} it might be preempted"
     return Told(t.of_both("tier", {t.row: own, t.asks: other}), text)
 
 
@@ -258,6 +265,22 @@ def _no_start_in_stage(t: Telling) -> Told:
     return Told(found, text)
 
 
+def _same_operation(t: Telling) -> Told:
+    return Told({}, f"{t.asking} is of the same job, and no job preempts itself")
+
+
+def _stays_suspended(t: Telling) -> Told:
+    node, lacks = t.met["node"], t.facts.amounts(t.met["missing"])
+    there = "the cluster" if node is None else f"node {name_of(node)}"
+    if t.code == "room_held":
+        text = f"room on {there} is held for a job whose victims are leaving: beside it {lacks} is missing"
+    elif t.code == "whole_node_in_use":
+        text = f"other jobs run on {there}, and not all of them share it: {lacks} is missing for it to resume"
+    else:
+        text = f"{lacks} is missing on {there} for all of its job to resume"
+    return Told({}, text)
+
+
 def _on(nodes: list[str]) -> str:
     if not nodes:
         return "no node"
@@ -294,6 +317,8 @@ def leaving_for(snapshot: Snapshot, operation: int) -> list[str]:
 
 
 _ALLOCATION: Final[Mapping[str, Callable[[Telling], Told]]] = {
+    "same_operation": _same_operation,
+    **dict.fromkeys(("no_room_to_resume", "whole_node_in_use", "room_held"), _stays_suspended),
     "tier_not_lower": _tier_not_lower,
     "not_lower_priority": _not_lower_priority,
     "qos_not_listed": _qos_not_listed,
@@ -330,5 +355,9 @@ def of_allocation(facts: Facts, row: int, met: Mapping[str, Any], recorded: Mapp
     tell = _ALLOCATION.get(str(met["outcome"]))
     if tell is None:
         return NOTHING
-    operation = int(facts.snapshot._core.column("allocations", "operation")[row])
-    return tell(Telling(facts, operation, met, recorded))
+    core = facts.snapshot._core
+    told = tell(Telling(facts, int(core.column("allocations", "operation")[row]), met, recorded))
+    states = TABLES["allocations"]["state"].words
+    suspended = states[core.column("allocations", "state")[row]] == "preempted"
+    # What runs of its job may stand in another way to one that asks, which is no reason to stay suspended.
+    return replace(told, text="") if suspended and tell is not _stays_suspended else told

@@ -62,7 +62,7 @@ def of_victim(facts: Facts, row: int) -> Told:
     sentence, more = _mode(telling, str(decision.mode), decision.grace)
     sentences.append(sentence)
     numbers |= more
-    lacking = _licences(telling, row, asks)
+    lacking = _licences(telling, row, asks) or _chosen(telling, row, asks)
     return Told(numbers, text, tuple(sentences), fields={"lacking": lacking} if lacking else {})
 
 
@@ -121,10 +121,10 @@ def _place(t: Telling) -> tuple[str, dict[str, Any]]:
         "minimum": "the fewest"
         if s.victim_cost == "victims"
         else f"the cheapest by `victim_cost` {s.victim_cost}",
-        "reorder": f"those wanted first, reordered `reorder_count` {s.reorder_count} times at most",
+        "reorder": f"taken in that order until it fits, and reordered (`reorder_count` is {s.reorder_count})",
         "test_only": "all that run on the chosen nodes",
-        "prefix": "those wanted first",
-        "irreducible": "those wanted first, less those without which it fits",
+        "prefix": "taken in that order until it fits",
+        "irreducible": "taken in that order until it fits, without those that it does not need",
     }[s.victim_selection]
     if gang:
         how = "those that do not fit beside it"
@@ -170,13 +170,26 @@ def _mode(t: Telling, mode: str, grace: float | None) -> tuple[str, dict[str, An
     return text, numbers
 
 
+def _chosen(t: Telling, row: int, asks: int) -> str:
+    """Return why it leaves a node of which nothing was lacking."""
+    column = t.facts.plan.decisions.column
+    needed, free = (np.asarray(column(name)[row]) for name in ("needed", "free_before"))
+    if not needed.any() or (needed > free).any():
+        return ""
+    linear = t.settings.SelectType == "select/linear"
+    parts = (t.jobs.partition(t.row), t.partition_of_asking)
+    apart = any(t.jobs.partitions[part].OverSubscribe == "EXCLUSIVE" for part in parts)
+    if linear or apart or any(t.jobs.own(of).exclusive for of in (t.row, asks)):
+        return "the node is needed, and not both of them share it,"
+    return "it runs on a node that was chosen"
+
+
 def _licences(t: Telling, row: int, asks: int) -> str:
     """Return which licences were short that it holds, where nothing of its node is needed."""
     decisions, snapshot = t.facts.plan.decisions, t.snapshot
     core = snapshot._core
     if not t.settings.reclaim_licenses or np.asarray(decisions.column("needed")[row]).any():
         return ""
-    wide = snapshot.to_dict()["resources"]
     mine = np.asarray(core.column("requests", "operation")) == asks
     count = np.asarray(core.column("requests", "count"))[mine].astype(np.int64)
     needed = (np.asarray(core.column("requests", "resources"))[mine] * count[:, None]).sum(axis=0)
@@ -184,8 +197,9 @@ def _licences(t: Telling, row: int, asks: int) -> str:
         np.asarray(core.column("allocations", "operation")) == t.row
     ].sum(axis=0)
     lacks = np.maximum(needed - np.asarray(decisions.column("free_before")[row]), 0)
-    shared = [(wide.get(r) or {}).get("scope") == "cluster" for r in snapshot.resources]
-    lacks = np.where(np.asarray(shared) & (holds > 0), lacks, 0)
+    wide = t.shared()
+    shared = np.array([r in wide for r in snapshot.resources])
+    lacks = np.where(shared & (holds > 0), lacks, 0)
     if not lacks.any():
         return ""
     short: Mapping[str, float] = t.facts.object(lacks)

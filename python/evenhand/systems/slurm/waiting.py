@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from evenhand.building.readback import NO_TIME
 from evenhand.explain.facts import listed, name_of, seconds
 from evenhand.explain.told import NOTHING, Told
-from evenhand.systems.slurm.columns import NO_TIME
 from evenhand.systems.slurm.telling import Telling, leaving_for
 
 if TYPE_CHECKING:
@@ -20,8 +20,7 @@ __all__ = ["of_request"]
 
 def _no_eligible_victims(t: Telling) -> Told:
     where, part = _turn(t)
-    text = f"there is too little free room, and no job that runs may be preempted for it{where}"
-    return Told(part, text)
+    return Told(part, f"{where}there is too little free room, and no job that runs may be preempted for it")
 
 
 def _no_room_even_with_victims(t: Telling) -> Told:
@@ -41,7 +40,7 @@ def _no_room_even_with_victims(t: Telling) -> Told:
         needed, with_room = found.values()
         text += f"; it needs {needed:,} nodes at once, and {with_room or 'none'} would have room"
     where, part = _turn(t)
-    return Told({**found, **part}, text + where)
+    return Told({**found, **part}, where + text)
 
 
 def _turn(t: Telling) -> tuple[str, dict[str, Any]]:
@@ -50,7 +49,7 @@ def _turn(t: Telling) -> tuple[str, dict[str, Any]]:
     if part is None or not t.jobs.further(t.row):
         return "", {}
     name = [*t.jobs.partitions][int(part)]
-    return f", in {t.partition(name)}", {"partition": name}
+    return f"in {t.partition(name)} ", {"partition": name}
 
 
 def _behind(t: Telling) -> Told:
@@ -64,7 +63,7 @@ def _behind(t: Telling) -> Told:
         else "which waits, has its nodes"
     )
     where, part = _turn(t)
-    return Told({"behind": other, **part}, f"operation {name_of(other)}, {why}{where}")
+    return Told({"behind": other, **part}, f"{where}operation {name_of(other)}, {why}")
 
 
 def _waits_for_next_pass(t: Telling) -> Told:
@@ -75,7 +74,7 @@ def _waits_for_next_pass(t: Telling) -> Told:
         return NOTHING
     where, part = _turn(t)
     text = f"jobs are still ending on {'node' if len(nodes) == 1 else 'nodes'} {listed(nodes)}"
-    return Told({"ending_on": nodes, **part}, f"{text}: it is considered in a later pass{where}")
+    return Told({"ending_on": nodes, **part}, f"{where}{text}: it is considered in a later pass")
 
 
 def _preemption_backoff(t: Telling) -> Told:
@@ -111,6 +110,30 @@ def _partition_time_limit(t: Telling) -> Told:
     text = f"its job asks for {seconds(asked)}"
     text += f", and `MaxTime` of its {t.partition(name)} is {seconds(of.MaxTime)}"
     return Told({"time_limit": asked, "MaxTime": of.MaxTime, "partition": name}, text)
+
+
+def _larger_than_nodes(t: Telling) -> Told:
+    where, part = _turn(t)
+    text = f"{where}its job asks for more resources, or more nodes, than exist where it may run"
+    return Told(part, text)
+
+
+def _licenses_missing(t: Telling) -> Told:
+    wide = t.shared()
+    lacks = t.facts.amounts({r: a for r, a in t.met["missing"].items() if r in wide})
+    text = f"too few licences are free for all of its job: {lacks} is missing"
+    if t.settings.reclaim_licenses:
+        text += ", even if all gave way that may be preempted for it"
+    return Told({"reclaim_licenses": t.settings.reclaim_licenses}, text)
+
+
+def _preemption_disabled(_t: Telling) -> Told:
+    return Told({}, "there is too little free room, and `PreemptType` is none: nothing is preempted")
+
+
+def _dry_run_omits_victims(t: Telling) -> Told:
+    text = "it fits if others share their cpus with it, and with `victim_selection` test_only none is listed"
+    return Told({"victim_selection": t.settings.victim_selection}, text)
 
 
 def _other_request_waits(t: Telling) -> Told:
@@ -168,6 +191,10 @@ def _wrong_place(t: Telling) -> Told:
 _REQUEST: Final[Mapping[str, Callable[[Telling], Told]]] = {
     "no_room_even_with_victims": _no_room_even_with_victims,
     "no_eligible_victims": _no_eligible_victims,
+    "larger_than_nodes": _larger_than_nodes,
+    "licenses_missing": _licenses_missing,
+    "preemption_disabled": _preemption_disabled,
+    "dry_run_omits_victims": _dry_run_omits_victims,
     "behind_first_waiting": _behind,
     "waits_for_next_pass": _waits_for_next_pass,
     "preemption_backoff": _preemption_backoff,

@@ -21,11 +21,15 @@ def running_of(world: World, job: Row) -> list[Row]:
     return [a for a in world.allocations_of(job["name"]) if World.state_of(a) in there]
 
 
-def takes_whole_nodes(world: World, job: Row, part: Any = None) -> bool:
-    """Return whether a job shares no node in a partition; without one, in any of its own."""
+def shares_no_node(world: World, job: Row, part: Any = None) -> bool:
+    """Return whether a job asks for entire nodes, or a partition gives no others; without one, any of its."""
     apart = any(one.OverSubscribe == "EXCLUSIVE" for one in ([part] if part else parts_of(world, job)))
-    own = bool(job.get("settings", {}).get("exclusive"))
-    return apart or own or world.settings.SelectType == "select/linear"
+    return apart or bool(job.get("settings", {}).get("exclusive"))
+
+
+def takes_whole_nodes(world: World, job: Row, part: Any = None) -> bool:
+    """Return whether a job takes entire nodes: it shares none, or no job does."""
+    return shares_no_node(world, job, part) or world.settings.SelectType == "select/linear"
 
 
 def may_be_preempted(world: World, other: Row, job: Row, part: Any) -> bool:
@@ -200,7 +204,7 @@ class Emptied:
         plain = lacks_of(world, need, free)
         if not self.taken(node):
             return [plain]
-        if any(takes_whole_nodes(world, o) for o in self.others_on(node)):
+        if any(shares_no_node(world, o) for o in self.others_on(node)):
             alone = {r: float(a) for r, a in need.items() if r not in world.wide}
             return [_most(plain, alone)]
         has = world.amounts(world.row("nodes", node).get("capacity"))
