@@ -46,7 +46,10 @@ def test_readme(capsys: pytest.CaptureFixture[str]) -> None:
     assert [d.request for d in plan.decisions.starts] == ["train"]
     told = capsys.readouterr().out
     assert "notebook-7 is preemptible" in told
-    assert "Allocation notebook-3 of operation notebooks on node n1 was not preempted." in told
+    assert (
+        "Allocation notebook-3 of operation notebooks on node n1 was not preempted: in the preemptive stage"
+        in told
+    )
 
 
 def test_readme_has_two_commands() -> None:

@@ -49,7 +49,7 @@ def explain_spared(facts: Facts, row: int) -> Explanation:
     looked_at, found, because = _outcomes(facts, "allocation", row, operation)
     if because:
         first = f"{first.removesuffix('.')}: {because}"
-    elif looked_at and facts.shared:
+    elif looked_at and facts.shared and state == "running":
         first, found = _begun(first, found, looked_at[0]["outcome"])
     if state == "preempted":
         numbers["needed"] = needed = _back(facts, row)

@@ -71,7 +71,7 @@ def test_the_newest_of_several_is_told_its_place() -> None:
     why = plan.why("a6")
     assert (why.numbers["place"], why.numbers["candidates"]) == (2, 8)
     assert (
-        "Of 8 that the stage might take there it stands 2nd: the most preemptible first" in why.sentences[1]
+        "Of 8 that the stage might take there it was number 2: the most preemptible first" in why.sentences[1]
     )
     assert "would have been spared" not in why.summary  # the groups were given, no threshold cut them
 

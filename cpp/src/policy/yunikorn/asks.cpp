@@ -362,7 +362,8 @@ bool Asks::on_required_node(Id request, Id node) {
     preempt(place_of_row_[rows[i]], request, node, Stage::kPreemptionCycle,
             Reason::kForRequiredNode);
     const Id place = place_of_row_[rows[i]];
-    if (Facts* facts = last_fact(request, part_.slot[place])) add_priorities(*facts, place, request);
+    if (Facts* facts = last_fact(request, part_.slot[place]))
+      add_priorities(*facts, place, request);
     world_->preempt(rows[i]);
   }
   asks_.triggered[request] = 1;

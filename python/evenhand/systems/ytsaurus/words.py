@@ -172,15 +172,11 @@ def victim(facts: Facts, row: int) -> Told:
     numbers |= {"place": place, "candidates": of, "order_key": key, "began": began}
     saved = ", or with the latest saved progress" if key == "last_progress" else ""
     order = (
-        f"of {number(of)} that the stage might take there it stands {_ordinal(place)}: the most preemptible"
+        f"of {number(of)} that the stage might take there it was number {number(place)}: the most preemptible"
         f" first, of those the newest{saved} (its last job began {facts.when(began)})"
     )
-    return Told(numbers, text, (order,))
-
-
-def _ordinal(place: int) -> str:
-    ending = "th" if 10 <= place % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th")
-    return f"{place:,}{ending}"
+    alone = "it is the only one that the stage might take there"
+    return Told(numbers, text, (alone if of == 1 else order,))
 
 
 def _spared_by(facts: Facts, decision: Decision, numbers: dict[str, Any]) -> str:

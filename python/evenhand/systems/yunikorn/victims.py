@@ -141,6 +141,8 @@ def _order(seen: Seen, decision: Decision, numbers: dict[str, Any]) -> str:
         return ""
     numbers |= {"place": int(place), "candidates": int(of)}
     where = seen.facts.of_node(decision.node, "its node")
+    if of == 1:
+        return f"Nothing else might leave on {where}."
     text = f"Of {number(of)} that might leave on {where} it was number {number(place)}"
     s = seen.facts.plan.policy.settings
     if s.preemption == "per_ask":
