@@ -36,6 +36,15 @@ def test_nothing_waits() -> None:
     assert planned({"h": 1}, LOW).why("lowa0").summary.endswith("no request waits for room.")
 
 
+def test_a_reservation_that_is_near_enough_is_named() -> None:
+    low = job("low", 0.1, runs=[runs("h", 1, planned_end=1240)])
+    told = planned({"h": 1}, low, job("high", 0.9, asks=[asks(1)])).why("lowa0")
+    assert told.summary == (
+        "Allocation lowa0 of operation low on node h was not preempted: the reservation of request highr0 of"
+        " operation high is within `preemption_distance` (15 min), so no job is preempted for it."
+    )
+
+
 def test_leaving_work_that_serves_the_request_is_named() -> None:
     """It said that no stage considered it, where a request waits for what leaves already."""
     gone = job("gone", 0.2, runs=[runs("h", 1, state="preempting", beneficiary={"operation": "high"})])
