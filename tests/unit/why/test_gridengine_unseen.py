@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
+from evenhand.testing.explanations import check_explanations
 from tests.unit.why.test_gridengine import asks, job, planned, runs
 
 LOW = job("low", 0.1, runs=[runs("h", 1)])
@@ -36,6 +37,15 @@ def test_nothing_waits() -> None:
     assert planned({"h": 1}, LOW).why("lowa0").summary.endswith("no request waits for room.")
 
 
+def test_a_reservation_that_is_near_enough_is_named() -> None:
+    low = job("low", 0.1, runs=[runs("h", 1, planned_end=1240)])
+    told = planned({"h": 1}, low, job("high", 0.9, asks=[asks(1)])).why("lowa0")
+    assert told.summary == (
+        "Allocation lowa0 of operation low on node h was not preempted: the reservation of request highr0 of"
+        " operation high is within `preemption_distance` (15 min), so no job is preempted for it."
+    )
+
+
 def test_leaving_work_that_serves_the_request_is_named() -> None:
     """It said that no stage considered it, where a request waits for what leaves already."""
     gone = job("gone", 0.2, runs=[runs("h", 1, state="preempting", beneficiary={"operation": "high"})])
@@ -57,3 +67,25 @@ def test_a_request_that_was_granted_victims_is_not_counted_as_refused() -> None:
     plan = planned({"h": 1}, LOW, job("high", 0.9, asks=[asks(1)]), job("next", 0.1, asks=[asks(1)]))
     assert "1 request served once victims have left, 1 request refused" in repr(plan)
     assert isinstance(plan, eh.Plan)
+
+
+def test_planned_room_of_a_suspended_queue_is_planned_all_the_same() -> None:
+    """It said that nothing is missing: its queue is suspended there, and the room is kept from now on."""
+    top = job("top", 0.9, runs=[runs("h", 1, settings={"queue": "top.q"}, planned_end=1240)])
+    first, low = job("first", 0.8, asks=[asks(2)]), job("low", 0.1, asks=[asks(1, reserve=False)])
+    low["operations"][0]["pool"] = "low.q"
+    rows = {table: top[table] + first[table] + low[table] for table in top}
+    data = {
+        "now": 1000,
+        "resources": {"slots": {"kind": "slots"}},
+        "nodes": [{"name": "h", "capacity": {"slots": 2}}],
+        "pools": [{"name": "low.q"}],
+        **rows,
+    }
+    queues = {"top.q": {"subordinate_list": "low.q=1"}}
+    policy = eh.policies.GridEngine(max_reservation=1, backfilling=False, queues=queues)
+    plan = eh.plan(eh.Snapshot.from_dict(data), policy)
+    check_explanations(plan)
+    told = plan.why("lowr0")
+    assert told.code == "no_free_room"
+    assert "1 slots on node h is free now and planned for operation first" in told.summary

@@ -256,22 +256,27 @@ void Run::nearest_later(Entry& entry, const Unit& unit) const {
   const Time until = after(state_.now(), entry.duration);
   Column<Amount> missing(width_);
   double least = 0;
-  for (const Id n : nodes_) {
-    if (!rooms_.fits(unit.need, n) || !may_start(entry, unit, n)) continue;
-    stays_free(n, until, missing.data());
-    double found = 0;
-    for (Size r = 0; r < width_; ++r) {
-      // What stands there later may be more than there is.
-      missing[r] = std::clamp<Amount>(unit.need[r] - missing[r], 0, unit.need[r]);
-      found = std::max(found, static_cast<double>(missing[r]) /
-                                  static_cast<double>(std::max<Amount>(state_.total()[r], 1)));
+  const auto look = [&](bool open_only) {
+    for (const Id n : nodes_) {
+      if (!rooms_.fits(unit.need, n) || !allowed(unit, n)) continue;
+      if (open_only && !open(entry, unit, n)) continue;
+      stays_free(n, until, missing.data());
+      double found = 0;
+      for (Size r = 0; r < width_; ++r) {
+        // What stands there later may be more than there is.
+        missing[r] = std::clamp<Amount>(unit.need[r] - missing[r], 0, unit.need[r]);
+        found = std::max(found, static_cast<double>(missing[r]) /
+                                    static_cast<double>(std::max<Amount>(state_.total()[r], 1)));
+      }
+      if (found == 0 || (entry.planned && found >= least)) continue;
+      entry.planned = true;
+      least = found;
+      entry.best = n;
+      entry.missing = missing;
     }
-    if (entry.planned && found >= least) continue;
-    entry.planned = true;
-    least = found;
-    entry.best = n;
-    entry.missing = missing;
-  }
+  };
+  look(true);
+  if (!entry.planned) look(false);  // else where a queue is suspended
   if (record_ && entry.planned) entry.planned_for = planned_there(entry);
 }
 

@@ -82,15 +82,22 @@ def of_unseen(facts: Facts, row: int) -> Told:
         return Told(text="`automatic_preemption` is off, and no request for preemption was accepted")
     core = facts.snapshot._core
     own = int(core.column("allocations", "operation")[row])
-    waits = [one for one in facts.plan.refusals if one.rule == "waits_for_victims"]
-    for one in waits:
-        names = [str(name) for name in facts.snapshot.names("requests")]
+    names = [str(name) for name in facts.snapshot.names("requests")]
+    waits = [one for one in facts.plan.refusals if one.rule in ("waits_for_victims", "waits_for_reservation")]
+    for one in sorted(waits, key=lambda one: one.rule != "waits_for_victims"):
         asks = int(core.column("requests", "operation")[names.index(str(one.request))])
         job = facts.name("operations", asks)
         numbers: dict[str, Any] = {"served": one.request, "served_operation": job}
-        leaving = leaving_for(facts, asks, numbers)
-        if asks != own and leaving:
-            served = f"request {name_of(one.request)} of operation {name_of(job)}"
+        served = f"request {name_of(one.request)} of operation {name_of(job)}"
+        if asks == own:
+            continue
+        if one.rule == "waits_for_reservation":
+            if not s.automatic_preemption:
+                continue
+            numbers["preemption_distance"] = s.preemption_distance
+            near = f"within `preemption_distance` ({seconds(s.preemption_distance)})"
+            return Told(numbers, f"the reservation of {served} is {near}, so no job is preempted for it")
+        if leaving := leaving_for(facts, asks, numbers):
             leaves = f"{listed(leaving)} {'leaves' if len(leaving) == 1 else 'leave'} already"
             return Told(numbers, f"for {served} {leaves}, so no more is preempted for it")
     if len(facts.plan.refusals) == 0:

@@ -141,6 +141,8 @@ def of_request(facts: Facts, row: int, met: Mapping[str, Any], recorded: Recorde
         return _suspended(facts, operation, "where there would be room with all gone that it may preempt")
     room, told = _room(facts, row, missing, recorded, with_victims=with_victims)
     text, numbers, more = _rule(facts, code, operation, room, recorded)
+    if code == "waits_for_victims":
+        room = f"without them, {room}"
     sentences = [*([room] if text != room and missing else []), *more]
     return Told({**told.numbers, **numbers}, text, tuple(sentences), told.node)
 

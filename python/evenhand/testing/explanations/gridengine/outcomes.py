@@ -345,4 +345,10 @@ def unseen(world: World, said: Said) -> None:
         rows = [a for a in world.tables["allocations"].values() if World.state_of(a) == "preempting"]
         mine = [a for a in rows if same(job_meant(world, a.get("beneficiary")), job["name"])]
         leaves = {str(a["operation"]) for a in mine}
+        if "preemption_distance" in told:
+            must(told["preemption_distance"] == s.preemption_distance, "the distance", told)
+            must(world.refusals[str(told["served"])]["rule"] == "waits_for_reservation", "what it waits for")
+            near = [d["at"] - world.now for d in world.decided("reserve", request=told["served"])]
+            must(near and all(far <= s.preemption_distance for far in near), "it is farther away", near)
+            return
         must(set(told["victims"]) == leaves, "jobs that leave for it", told, leaves)
