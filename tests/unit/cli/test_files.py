@@ -222,8 +222,8 @@ def test_a_file_of_another_policy(cluster: Path, tmp_path: Path, run: Any, capsy
     ("arguments", "said"),
     [
         (
-            ["explain", "FILE", "trian"],
-            "no 'trian' among allocations, requests, operations, pools, nodes; did you mean \"train\"?",
+            ["explain", "FILE", "trainn"],
+            "no 'trainn' among allocations, requests, operations, pools, nodes; did you mean \"train\"?",
         ),
         (["explain", "FILE", "WEB"], 'did you mean "web"?'),
         (["shares", "FILE", "--resource", "gpus"], "has no 'gpus' but cpu, gpu; did you mean \"gpu\"?"),
