@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 from evenhand import _core
 from evenhand.building.jsontable import JsonRows, resting_collector
 from evenhand.building.jsontext import DEEPEST, cut, what_is_wrong
-from evenhand.building.problems import kind_of, shorten
+from evenhand.building.problems import kind_of, told
 from evenhand.errors import InputError, Problem
 from evenhand.files import file_kind, replace_file
 from evenhand.frozen import freeze, thaw
@@ -86,7 +86,7 @@ class State:
                 raise wrong("updated", "clock", f"updated is {self.updated}, after the state ({self.time})")
         for key in ("settings", "policy"):
             if not isinstance(value := getattr(self, key), str):
-                raise wrong(key, "type", f"{key} is a text, not {_shown(value)}")
+                raise wrong(key, "type", f"{key} is a text, not {told(value)}")
         for table in _TABLES:
             rows = getattr(self, table)
             kinds = set(map(type, rows.values())) if isinstance(rows, Mapping) else {object}
@@ -275,7 +275,7 @@ class State:
         if kind not in (None, "a state"):
             raise wrong("schema", "schema", f"this is {kind}, not a state")
         if schema != SCHEMA:
-            found = "missing" if schema is None else _shown(schema)
+            found = "missing" if schema is None else told(schema)
             raise wrong("schema", "schema", f"schema is {found}; this version reads {SCHEMA!r}")
         for key in data:
             if key not in _KEYS:
@@ -284,7 +284,7 @@ class State:
         fingerprints: dict[str, Any] = {key: data.get(key, "") for key in ("settings", "policy")}
         for key, value in fingerprints.items():
             if not isinstance(value, str):
-                raise wrong(key, "type", f"{key} is a text, not {_shown(value)}")
+                raise wrong(key, "type", f"{key} is a text, not {told(value)}")
         tables: dict[str, Any] = {
             table: read_table(Pools() if table == "pools" else Remembered(table, time), _rows(data, table))
             for table in _TABLES
@@ -309,12 +309,6 @@ class State:
     def _text(self) -> str:
         """Return what `save` writes."""
         return json.dumps(self.to_dict(), allow_nan=False, indent=1) + "\n"
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, str):
-        return repr(shorten(value))
-    return shorten(value) if isinstance(value, int | float) else kind_of(value)
 
 
 def _rows(data: Mapping[str, Any], key: str) -> list[Any] | JsonRows:

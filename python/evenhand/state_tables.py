@@ -13,6 +13,7 @@ from typing import Any
 
 from evenhand.building.cells import Cells, Numbers, Objects, as_list
 from evenhand.building.jsontable import JsonRows, json_columns
+from evenhand.building.problems import told
 from evenhand.errors import InputError, Problem
 from evenhand.frozen import FrozenDict, freeze
 from evenhand.systems import SYSTEMS, Column
@@ -176,7 +177,7 @@ def _named(given: Any, what: str, fields: Mapping[str, Any], row: int) -> str | 
         raise wrong(None, "type", f"{what} is an object", row)
     name = given.get("name")
     if isinstance(name, bool) or not isinstance(name, str | int):
-        raise wrong("name", "type", f"a name is a text or an integer, not {name!r}", row)
+        raise wrong("name", "type", f"a name is a text or an integer, not {told(name)}", row)
     for key in given:
         if key not in fields:
             raise wrong(str(key), "unknown_field", f"field {key!r} is unknown", row)
@@ -294,7 +295,7 @@ def _words(found: Mapping[str, Sequence[Any]], key: str, words: tuple[str, ...])
 def _word(given: Mapping[str, Any], key: str, words: tuple[str, ...], row: int) -> str:
     value = given.get(key)
     if value not in words:
-        raise wrong(key, "word", f"{key} is {value!r}; it must be one of {', '.join(words)}", row)
+        raise wrong(key, "word", f"{key} is {told(value)}; it must be one of {', '.join(words)}", row)
     return str(value)
 
 
@@ -310,7 +311,7 @@ def _instant(given: Mapping[str, Any], key: str, row: int, time: float) -> float
 def _count(given: Mapping[str, Any], key: str, row: int) -> int:
     value = given.get(key, 0)
     if isinstance(value, bool) or not isinstance(value, int):
-        raise wrong(key, "type", f"{key} is a whole number, not {value!r}", row)
+        raise wrong(key, "type", f"{key} is a whole number, not {told(value)}", row)
     if value < 0:
         raise wrong(key, "non_negative", f"{key} is {value}, below 0", row)
     return value
@@ -379,7 +380,7 @@ class Pools(Table):
 def number_of(value: Any, row: int | None, where: str, *, signed: bool = False) -> float:
     """Return a number of a state; of a row, one that is not below 0 unless it may be `signed`."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise wrong(where, "type", f"{where} is a number, not {value!r}", row)
+        raise wrong(where, "type", f"{where} is a number, not {told(value)}", row)
     try:
         number = float(value)
     except OverflowError:

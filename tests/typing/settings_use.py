@@ -49,7 +49,7 @@ def wrong(snapshot: eh.Snapshot) -> None:
     eh.policies.YTsaurus(enable_pool_starvation="yes")  # mistake: a flag
     eh.policies.YTsaurus().replace(minimum_budget=1.5)  # mistake: a whole number
     eh.policies.YTsaurus(fair_share_starvation_timeout=[60])  # mistake: a duration
-    eh.policies.YTsaurus().replace(pase={})  # mistake: misspelt
+    eh.policies.YTsaurus().replace(victim_costs={})  # mistake: misspelt
     eh.policies.BackendAI(preemptable_priority=5)  # mistake: misspelt
     eh.policies.BackendAI(preemption_mode="kill")  # mistake: no such choice
     eh.policies.BackendAI("release")  # mistake: no such preset

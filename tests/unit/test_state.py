@@ -71,7 +71,7 @@ def broken(*path: Any, value: Any) -> dict[str, Any]:
         (broken("elements", 2, "since", value="x"), r"state\[2\]: since is a number, not 'x' \[type\]"),
         (broken("elements", 2, "until", value=1), r"state\[2\]: field 'until' is unknown \[unknown_field\]"),
         (broken("nodes", 0, "name", value=None), r"state\[0\]: a name is a text or an integer, .*\[type\]"),
-        (broken("nodes", 0, "last_preemptive", value=True), r"last_preemptive is a number, not True"),
+        (broken("nodes", 0, "last_preemptive", value=True), r"last_preemptive is a number, not true"),
         (broken("nodes", 0, "last_preemptive", value=200), r"last_preemptive is 200.0, after .*\[clock\]"),
     ],
 )

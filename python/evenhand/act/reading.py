@@ -45,6 +45,10 @@ def read(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     return read_text(path, read_bytes(path)).lines
 
 
+#: How the first line of a journal begins: what does not is another file, of which nothing is cut off.
+_FIRST = (b'{"sum": ', b'{"n": 0')
+
+
 @dataclass(slots=True)
 class Read:
     """Lines of a journal, the checksum of the last, and how many bytes they are.
@@ -96,6 +100,11 @@ class Read:
         self.start, self.size = self.size, self.size + len(text) + 1
 
 
+def _alike(text: bytes, begin: bytes) -> bool:
+    """Return whether a text begins so, as far as it goes."""
+    return text[: len(begin)] == begin[: len(text)]
+
+
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
     """Return all bytes of a journal, which is a regular file; `JournalError` if they cannot be read."""
     try:
@@ -138,6 +147,8 @@ def read_text(path: str | os.PathLike[str], data: bytes, *, torn: bool = False) 
         # The next byte to be written, or a damaged one; what a line says holds also if no action followed it.
         found.take(b"{" + last[1:], path)
         found.begun = True
+    if not found.lines and rest[:1] != b"\0" and not any(_alike(rest, first) for first in _FIRST):
+        raise JournalError(f"journal {path}: is not a journal")
     if rest and rest[:1] != b"\0" and not torn:
         raise JournalError(
             f"journal {path}: line {len(whole) + 1} is torn: its end is missing, as after damage to "

@@ -84,6 +84,15 @@ def kind_of(value: object) -> str:
             return f"a Python {type(value).__name__}"
 
 
+def told(value: object) -> str:
+    """Return a value as files write it, shortened; of what has parts, and of what no file has, its kind."""
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
+    if isinstance(value, str):
+        return repr(shorten(value))
+    return shorten(value) if isinstance(value, int | float) else kind_of(value)
+
+
 def nearest(name: object, known: Iterable[object]) -> str:
     """Return '; did you mean "x"?' for the nearest known name, or nothing."""
     found = nearest_of(name, known)

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from evenhand.building.problems import nearest
 from evenhand.cli.journal import unsettled
 from evenhand.cli.reading import lines_of, read_state
 from evenhand.cli.streams import Failure, Talker, label, print_errors, reason
@@ -37,6 +38,9 @@ def watch(args: argparse.Namespace) -> int:
         *(getattr(args, name) or None for name in ("per_run", "per_hour", "per_owner", "per_job"))
     )
     timing = act.Timing(start=args.start_timeout, max_age=args.max_age)
+    if args.adapter not in (known := sorted(adapters.available())):
+        said = f"{args.adapter!r} is none of {', '.join(known)}{nearest(args.adapter, known)}"
+        raise Failure(f"argument --adapter: {said}", usage=True)
     try:
         options = {}
         if args.adapter == "slurm":

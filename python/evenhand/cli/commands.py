@@ -117,7 +117,7 @@ def shares(args: argparse.Namespace) -> int:
         raise Failure(
             *lines_of({"settings": args.config, "state": args.state}.get(table, args.file), error)
         ) from error
-    if args.state:
+    if args.state is not None:
         write_files({args.state: result.state._text()})
     _print_shares(args, label(args.file), result)
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 from typing import TYPE_CHECKING, Any
 
@@ -51,9 +52,10 @@ def plan(args: argparse.Namespace) -> int:
     """Decide on a snapshot, and leave the next state."""
     from evenhand.display.plans import plan_title
 
+    _must_be_apart(args)
     result = _planned(args, read_text(args.file))
-    written = {args.save: saved(result, args.on)} if args.save else {}
-    if args.state:
+    written = {args.save: saved(result, args.on)} if args.save is not None else {}
+    if args.state is not None:
         written[args.state] = result.state._text()
     write_files(written)
     if args.format == "json":
@@ -65,6 +67,15 @@ def plan(args: argparse.Namespace) -> int:
         top = args.top or (len(result.decisions) if args.all else args.default_top)
         print_lines([*_lines(result, head, max(top, 1)), *_findings(result), *_answered(args, result)])
     return 0
+
+
+def _must_be_apart(args: argparse.Namespace) -> None:
+    """Refuse to save a plan over what it is made from, or over the next state."""
+    for what in ("file", "state", "config"):
+        other = getattr(args, what)
+        if args.save and other and os.path.realpath(args.save) == os.path.realpath(other):
+            named = "FILE" if what == "file" else f"--{what}"
+            raise Failure(f"argument --save: {label(args.save)} is the file of {named}, too", usage=True)
 
 
 def explain(args: argparse.Namespace) -> int:

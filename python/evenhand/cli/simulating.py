@@ -104,8 +104,8 @@ def _read(args: argparse.Namespace) -> Workload:
             said = f"{args.pools!r} is none of {words}, nor several of them joined by /"
             raise Failure(f"argument --pools: {said}", usage=True) from error
         if kind == "table" and [(p.field, p.rule) for p in error.problems] == [("name", "required")]:
-            said = error.problems[0].message.partition("; columns=")[0]
-            raise Failure(f"{label(args.trace)}: {said}; say which it is: --column name=COLUMN") from error
+            said = error.problems[0].message.replace("columns={'name': COLUMN}", "--column name=COLUMN")
+            raise Failure(f"{label(args.trace)}: {said}") from error
         raise Failure(*_lines(args.trace, error)) from error
     except OSError as error:
         raise Failure(f"{label(args.trace)}: cannot be read: {reason(error)}") from error

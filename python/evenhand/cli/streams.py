@@ -46,11 +46,13 @@ class Failure(Exception):
 
 def label(path: str) -> str:
     """How messages call a file."""
-    return "standard input" if path == "-" else clean(path)
+    return "standard input" if path == "-" else clean(path) or "''"
 
 
 def read_text(path: str) -> str:
     """Read a UTF-8 file, or standard input for ``-``; a byte order mark is dropped."""
+    if not path:
+        raise Failure("'' is no name of a file")
     try:
         data = (sys.stdin.buffer.read() if sys.stdin else b"") if path == "-" else Path(path).read_bytes()
         return data.decode("utf-8-sig")

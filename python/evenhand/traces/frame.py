@@ -90,6 +90,10 @@ def frame(
     rows = len(next(iter(given.values()))) if given else 0
     wrong = Wrong(table)
     found: dict[str, Any] = {}
+    if "name" not in wanted:
+        hint = nearest("name", given) if columns is None else ""
+        message = f"there is no column 'name'; columns={{'name': COLUMN}} says which one it is{hint}"
+        raise InputError([Problem(table, None, None, "name", "required", None, message)])
     for target, source in wanted.items():
         if isinstance(source, str) and source in given:
             cells = given[source]
@@ -103,10 +107,6 @@ def frame(
         else:
             found[target] = [source] * rows
     wrong.done()
-    if "name" not in found:
-        hint = nearest("name", given) if columns is None else ""
-        message = f"there is no column 'name'{hint}; columns={{'name': COLUMN}} says which one it is"
-        raise InputError([Problem(table, None, None, "name", "required", None, message)])
     pools = None
     if "pool" in found:
         paths = np.empty(rows, object)

@@ -86,6 +86,13 @@ def test_broken_lines_are_named(tmp_path: Path, run: Any) -> None:
         (("--nodes", "0"), "--nodes"),
         (("--policy", "x"), "--policy"),
         (("--kind", "philly", "--pools", "vc"), "--pools"),
+        (("--pools", "team"), "'team' is none of queue, group, user, partition, nor several of them joined"),
+        (("--nodes", "4"), "argument --nodes: needs --capacity"),
+        (("--nodes", "4", "--capacity", "cpu=x"), "'x' in 'cpu=x' is not a number from 0 up"),
+        (("--nodes", "4", "--capacity", "cpu=-1"), "'-1' in 'cpu=-1' is not a number from 0 up"),
+        (("--nodes", "4", "--capacity", "gpu=1"), "argument --capacity: gpu names no resource"),
+        (("--nodes", "4", "--capacity", "cpu=1", "--capacity", "cpu=2"), "--capacity: cpu is given twice"),
+        (("--until", "1m", "--warm-up", "60"), "--warm-up: metrics would leave out all that --until 60"),
     ],
 )
 def test_wrong_usage(log: Path, capsys: Any, options: tuple[str, ...], said: str) -> None:
@@ -108,3 +115,30 @@ def test_what_says_nothing_of_itself_must_be_named(tmp_path: Path, capsys: Any) 
             main(["simulate", str(path)])
         assert stopped.value.code == 2
         assert said in capsys.readouterr().err
+
+
+def test_a_table_without_names_says_how_to_give_them(tmp_path: Path, run: Any) -> None:
+    table = tmp_path / "log.csv"
+    for text, said in (
+        (
+            "submit_time,run_time\n0,10\n",
+            "there is no column 'name'; --column name=COLUMN says which one it is",
+        ),
+        (
+            "names,run_time\na,10\n",
+            "there is no column 'name'; --column name=COLUMN says which one it is; did",
+        ),
+        ("a\n", "there is no column 'name'; --column name=COLUMN says which one it is"),
+        ('name\n"a\n', "line 2 has quotes that are not closed, or closed within a field"),
+    ):
+        table.write_text(text)
+        status, out, err = run("simulate", table)
+        assert (status, out) == (1, "")
+        assert err.startswith(f"evenhand: {table}: {said}"), err
+
+
+def test_a_simulation_without_end_names_the_option(tmp_path: Path, run: Any) -> None:
+    log = write(tmp_path, [job(n, 10 * n, 300, 8 * (n % 4 + 1), user=n % 3) for n in range(1, 30)])
+    status, _, err = run("simulate", log)
+    assert (status, "give --until, or a pace" in err, "until=" in err) == (1, True, False)
+    assert run("simulate", log, "--until", "1h", "--warm-up", "0")[0] == 0

@@ -77,3 +77,62 @@ def test_unknown_metrics_are_named(log: Path, run: Any, capsys: Any) -> None:
     with pytest.raises(SystemExit, match="2"):
         run("sweep", log, "--set", "requeue_delay=1", "--policy", "slurm", "--metric", "speed")
     assert 'argument --metric: there is no metric "speed"' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("policy", "given", "said"),
+    [
+        ("slurm", ["requeue_delay=nonsense"], 'requeue_delay is "nonsense", not a duration; write seconds'),
+        ("slurm", ["requeue_delay=1,nonsense"], 'requeue_delay is "nonsense", not a duration'),
+        ("slurm", ["requeue_delay=1,,2"], 'requeue_delay is "", not a duration'),
+        ("slurm", ["requeue_delay=-5"], "requeue_delay is -5; it must be positive"),
+        ("slurm", ["requeue_delay=true"], "requeue_delay is a flag; it must be a duration"),
+        ("slurm", ["requeue_delay=1..9"], "requeue_delay is a range: add --lhs N or --random N, which draw"),
+        ("slurm", ["requeue_delay=9..1"], "'9..1' for requeue_delay is no range; write two numbers"),
+        ("slurm", ["requeue_delay=1", "requeue_delay=2"], "requeue_delay is given twice"),
+        ("slurm", ["pace=1"], "pace is 1; it must be an object"),
+        ("slurm", ["victim_cooldown=1"], 'victim_cooldown is unknown; did you mean "pace.victim_cooldown"?'),
+        ("slurm", ["preempt_mode=OFF"], 'preempt_mode is unknown; did you mean "PreemptMode"?'),
+        ("slurm", ["PreemptMode=X"], "'X' is none of OFF, CANCEL"),
+        ("slurm", ["policy=ytsaurus"], "'policy' is no setting; sweep once for each --policy"),
+        ("slurm", ["pace..x=1"], "'pace..x' is no setting"),
+        ("ytsaurus", ["fair_share_starvation_timout=1"], 'did you mean "fair_share_starvation_timeout"?'),
+        ("ytsaurus", ["fair_share.improved=maybe"], "fair_share.improved is maybe; it must be true or false"),
+        ("ytsaurus", ["heartbeat_period=soon"], 'heartbeat_period is "soon", not a duration'),
+        ("ytsaurus", ["pools.user1.weight=heavy"], 'weight of the pool "user1" is text; it must be a number'),
+        ("ytsaurus", ["pools.user1=2"], "pools.user1 names a row of pools, but nothing of it"),
+        ("ytsaurus", ["pools.usr1.weight=2"], 'names no row of pools; did you mean "user1"?'),
+    ],
+)
+def test_what_no_point_could_have_is_refused_before_any_is_run(
+    log: Path, tmp_path: Path, capsys: Any, policy: str, given: list[str], said: str
+) -> None:
+    from evenhand.cli import main
+
+    options = ["--policy", policy, "--pools", "user", "--resume", str(tmp_path / "points")]
+    with pytest.raises(SystemExit, match="2"):
+        main(["sweep", str(log), *options, *(word for pair in given for word in ("--set", pair))])
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert "evenhand sweep: error: argument --set: " in error
+    assert said in error
+    assert not (tmp_path / "points").exists()
+
+
+def test_points_without_metrics_are_counted(log: Path, run: Any) -> None:
+    """A point may need another setting, or come to no end: only if all do, the sweep has failed."""
+    options = ("--policy", "slurm", "--metric", "waiting.p95", "--workers", "1")
+    status, out, err = run("sweep", log, *options, "--set", "PreemptMode=OFF,REQUEUE")
+    said = "1 of 2 points have no metrics; the first: PreemptMode is REQUEUE; it needs a PreemptType"
+    assert (status, err) == (0, f"evenhand: {log}: {said}\n")
+    assert "REQUEUE" in out
+    status, _, err = run("sweep", log, *options, "--set", "PreemptMode=CANCEL,REQUEUE")
+    assert (status, "2 of 2 points have no metrics" in err) == (1, True)
+
+
+def test_a_file_of_other_points_is_named(log: Path, tmp_path: Path, run: Any) -> None:
+    other = tmp_path / "other"
+    other.write_text("{}\n")
+    options = ("--policy", "slurm", "--set", "requeue_delay=1", "--resume", other)
+    assert run("sweep", log, *options) == (1, "", f"evenhand: {other}: is no file of a sweep\n")
+    assert other.read_text() == "{}\n"
