@@ -28,7 +28,7 @@ _GAP = 2  # characters between columns, about
 _PROSE = 24  # characters that a column of sentences has at least
 _NAME = 48  # characters of a first column that is kept on a line
 _SHORT = 16  # characters: a name as short as that is kept on a line
-_BREAKS = re.compile(r"(?<=[/_.:@-])(?=[^\W\d_])|(?<=[/_])(?=\d)|(?<=[^\W\d]-)(?=\d)")  # in names, not in numbers
+_BREAKS = re.compile(r"(?<=[/_.:@-])(?=[^\W\d_])|(?<=[/_])(?=\d)|(?<=[^\W\d]-)(?=\d)")  # not in numbers
 
 
 def safe(value: object) -> str:

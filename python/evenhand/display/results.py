@@ -167,13 +167,13 @@ def _tree_html(view: Overview, rows: list[Row]) -> str:
     shown = {view.resources[view.resource[row.element]] for row in rows if not row.is_rest}
     widest = min(12, max([5, *(0.6 * width(clean(name)) for name in shown)]))
     columns = [
-        ("pool or operation", "minmax(12em,1fr)", "eh-left"),
+        ("pool or operation", "minmax(8em,1fr)", "eh-left"),
         ("mode", "3em", "eh-left"),
         *([("resource", f"{widest:.3g}em", "eh-left")] if view.chosen is None else []),
         ("fair share", "5em", ""),
         ("usage", "4em", ""),
         ("guarantee", "5em", ""),
-        (scale, "14em", ""),
+        (scale, "minmax(4em,14em)", ""),
         ("satisfied", "4.5em", ""),
         ("pending", "4.5em", ""),
     ]

@@ -108,7 +108,7 @@ def snapshot_html(snapshot: Snapshot) -> str:
     pools = _Pools(snapshot)
     rows = pools.rows(_HTML_ROWS)
     few = len(rows) <= 2 * _TEXT_ROWS
-    sizes = ("minmax(12em,1fr)", "3em", "3.5em", "5.5em", "18em", "14em")
+    sizes = ("minmax(8em,1fr)", "3em", "3.5em", "5.5em", "minmax(9em,18em)", "minmax(6em,14em)")
     roles = ("eh-left", "eh-left", "", "", "eh-left", "eh-left")
     parts = [
         markup.header("Snapshot", counts(snapshot)),
