@@ -104,7 +104,7 @@ REASONS: Final = (
     _reason(
         "max_preemptees",
         "request",
-        "as many jobs are preempted as `max_preemptees` allows",
+        "more jobs would be preempted at a time than `max_preemptees` allows",
         "`max_preemptees` limits the jobs that are preempted at any time.",
     ),
     _reason(
