@@ -108,6 +108,15 @@ def no_request(_plan: Plan, met: Met) -> dict[str, Any] | None:
     return {"request": None} if met.get("request") is not None else None
 
 
+def one_more_runs(_plan: Plan, met: Met) -> dict[str, Any] | None:
+    """One more job runs that may not be preempted."""
+    stood = met.get("compared", {}).get("stood")
+    if not stood:
+        return None
+    first = next(iter(stood))
+    return {"compared": {**met["compared"], "stood": {**stood, first: stood[first] + 1}}}
+
+
 def behind_itself(plan: Plan, met: Met) -> dict[str, Any] | None:
     """The job that is before it is itself."""
     if "behind" not in met.get("compared", {}):
@@ -148,6 +157,7 @@ PLANTED: tuple[tuple[str, str, tuple[str, ...], Lie], ...] = (
     ("slurm", "requests", ("no_room_even_with_victims",), another_number),
     ("slurm", "requests", ("no_room_even_with_victims",), another_code("no_eligible_victims")),
     ("slurm", "requests", ("behind_first_waiting", "waits_for_next_pass"), behind_itself),
+    ("slurm", "requests", ("no_eligible_victims",), one_more_runs),
     ("slurm", "requests", ("other_request_waits",), another_code("wrong_tags")),
     ("slurm", "allocations", ("tier_not_lower",), another_number),
     ("slurm", "allocations", ("spared_fits_without",), another_code("given_back")),

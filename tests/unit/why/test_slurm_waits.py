@@ -33,6 +33,16 @@ def test_amounts_are_those_without_the_victims() -> None:
     assert refused.numbers["missing"] == {"cpu": 2}  # 3 with the job that may go
 
 
+def test_the_jobs_that_may_not_be_preempted_are_counted_by_what_spares_them() -> None:
+    tiers = {**TIERS, "mid": {"PriorityTier": 5, "PreemptMode": "OFF"}}
+    jobs = {"a": HIGH, "b": {"partition": "mid"}, "c": HIGH, "p": HIGH}
+    runs = [("a", "n1", 4, {}), ("b", "n2", 2, {}), ("c", "n2", 2, {})]
+    why = plan_of(cluster(FULL, jobs, runs, {"p": 4}), CANCEL.replace(partitions=tiers)).why_not("p-r")
+    assert why.code == "no_eligible_victims"
+    assert "none of the 3 jobs that run may be preempted for it (2 in no lower tier, 1 whose" in why.summary
+    assert why.numbers["stood"] == {"tier_not_lower": 2, "preempt_mode_off": 1}
+
+
 def test_too_few_nodes_are_counted() -> None:
     jobs = {"a": LOW, "c": HIGH, "p": HIGH}
     snapshot = asking(cluster(FULL, jobs, [("a", "n1", 4, {}), ("c", "n2", 3, {})], {"p": 3}), count=2)

@@ -10,6 +10,7 @@ import numpy as np
 from evenhand.building.readback import NO_TIME
 from evenhand.explain.facts import listed, name_of, seconds
 from evenhand.explain.told import NOTHING, Told
+from evenhand.reasons import OUTCOMES
 from evenhand.systems.slurm.telling import Telling, leaving_for
 
 if TYPE_CHECKING:
@@ -18,9 +19,34 @@ if TYPE_CHECKING:
 __all__ = ["of_request"]
 
 
+#: How running jobs stand that may not be preempted for one.
+_STANDING: Final[Mapping[str, str]] = {
+    "tier_not_lower": "in no lower tier",
+    "not_lower_priority": "of no lower priority",
+    "qos_not_listed": "of a QOS that its own may not preempt",
+    "preempt_mode_off": "whose `PreemptMode` is OFF",
+    "above_min_exempt_priority": "above `min_exempt_priority`",
+    "ran_too_short": "younger than `PreemptExemptTime`",
+    "not_preemptible_flag": "marked as not preemptible",
+    "suspend_not_allowed": "whose partition lets none be suspended",
+    "outside_partition": "on other nodes",
+    "already_preempting": "leaving for others",
+    "same_operation": "of the job itself",
+}
+
+
 def _no_eligible_victims(t: Telling) -> Told:
     where, part = _turn(t)
-    return Told(part, f"{where}there is too little free room, and no job that runs may be preempted for it")
+    text = f"{where}there is too little free room, and "
+    counts = np.asarray(t.rows.get("stood", ())).tolist()
+    stood = {OUTCOMES[code]: int(count) for code, count in enumerate(counts) if count}
+    if not stood:
+        return Told(part, f"{text}no job runs that might be preempted for it")
+    told = [f"{count:,} {_STANDING[code]}" for code, count in stood.items() if code in _STANDING]
+    many = sum(stood.values())
+    jobs = "the job that runs may not" if many == 1 else f"none of the {many:,} jobs that run may"
+    why = f" ({', '.join(told)})" if len(told) == len(stood) else ""
+    return Told({**part, "stood": stood, "running": many}, f"{text}{jobs} be preempted for it{why}")
 
 
 def _no_room_even_with_victims(t: Telling) -> Told:

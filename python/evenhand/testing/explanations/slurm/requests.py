@@ -9,7 +9,13 @@ from evenhand.systems.slurm.settings import partitions_named
 from evenhand.testing.explanations.job_rooms import free_rooms, lacks_of, places_allowed
 from evenhand.testing.explanations.jobs import compared_is
 from evenhand.testing.explanations.registry import Said, checks, must
-from evenhand.testing.explanations.slurm.candidates import Emptied, candidates, ending_on, may_be_preempted
+from evenhand.testing.explanations.slurm.candidates import (
+    Emptied,
+    candidates,
+    ending_on,
+    may_be_preempted,
+    running_of,
+)
 from evenhand.testing.explanations.slurm.jobs import nodes_of, nodes_of_others, parts_of
 from evenhand.testing.explanations.world import World, same, without_zeros
 
@@ -179,6 +185,17 @@ def no_eligible_victims(world: World, said: Said) -> None:
     found = [candidates(world, job, part) for part in _parts_meant(world, said, job)]
     must(not all(found), "they may be preempted", [o["name"] for of in found for o in of])
     must(not _leave_for(world, job), "others leave for it")
+    told = (said.compared or said.met).get("stood")
+    if told is not None:
+        runs = [o for o in world.tables["operations"].values() if running_of(world, o)]
+        must(sum(told.values()) == len(runs), "jobs that run", dict(told), len(runs))
+        gone = [o for o in runs if world.decided("preempt", operation=o["name"])]
+        must(told.get("already_preempting", 0) == len(gone), "that leave", dict(told), len(gone))
+        if world.settings.PreemptType == "preempt/partition_prio":
+            (part,) = _parts_meant(world, said, job)
+            equal = [o for o in runs if o not in gone and not same(o["name"], job["name"])]
+            equal = [o for o in equal if parts_of(world, o)[0].PriorityTier >= part.PriorityTier]
+            must(told.get("tier_not_lower", 0) == len(equal), "in no lower tier", dict(told), len(equal))
 
 
 def _parts_meant(world: World, said: Said, job: Row) -> list[Any]:
