@@ -7,6 +7,7 @@ from typing import Any
 
 from evenhand.policies import BackendAI, Slurm, YTsaurus, YuniKorn
 from tests.properties.reading_gridengine import OF_GRIDENGINE
+from tests.properties.reading_ytsaurus import OF_YTSAURUS
 
 __all__ = ["ASIDE", "WITNESSES"]
 
@@ -351,6 +352,7 @@ _OF_YUNIKORN = {
 
 WITNESSES: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
     **{("yunikorn", *field): case for field, case in _OF_YUNIKORN.items()},
+    **{("ytsaurus", *field): case for field, case in OF_YTSAURUS.items()},
     **{("ytsaurus", "root", field): case for field, case in _OF_ROOT.items()},
     ("ytsaurus", "operations", "gang"): (_STEP, _tree(), _GANG),
     ("ytsaurus", "pools", "step_function_for_gang"): (

@@ -116,6 +116,13 @@ def test_a_limit_is_named_with_its_element_and_its_value() -> None:
     assert met["compared"] == {"element": "p", "used": {"cpu": 0}, "limit": {"cpu": 3}}
 
 
+def test_a_limit_of_nothing_is_named() -> None:
+    nodes = [{"name": "n", "capacity": {"cpu": 16}}]
+    data = {**FULL, "nodes": nodes, "operations": [{"name": "a"}, {"name": "b", "limits": {"cpu": 0}}]}
+    why = planned(data).why_not("r", table="requests")
+    assert "operation b would be over its limits: it uses 0 of 0 cpu" in str(why)
+
+
 def test_a_given_reason_is_repeated() -> None:
     settings = {"unschedulable_reason": "the operation is suspended"}
     data = {**FULL, "operations": [{"name": "a"}, {"name": "b", "settings": settings}]}

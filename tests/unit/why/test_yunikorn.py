@@ -215,3 +215,11 @@ def test_nothing_started_is_said_of_the_attempt_alone() -> None:
     told = plan.why("d0")
     assert told.code in ("queue_keeps_it", "no_start_in_stage")
     assert "request ask" in told.summary
+
+
+def test_an_ask_that_was_just_granted_victims_is_not_counted_as_refused() -> None:
+    assert "2 reservations, 0 requests refused." in repr(planned(cluster(), per_ask()))
+    large = {"name": "large", "operation": "p", "resources": {"cpu": 9}}
+    plan = planned(cluster(requests=[ONE, large]), per_ask())
+    assert "1 request refused." in repr(plan)
+    assert [refusal.request for refusal in plan.refusals] == ["large"]

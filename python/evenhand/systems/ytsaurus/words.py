@@ -9,6 +9,7 @@ import numpy as np
 from evenhand.explain.facts import name_of
 from evenhand.explain.recorded import recorded_of_victim
 from evenhand.explain.told import NOTHING, Told
+from evenhand.plans.live import limits
 from evenhand.reasons import ACTIONS, reason
 from evenhand.units.text import duration as seconds
 from evenhand.units.text import number
@@ -46,7 +47,7 @@ def told(facts: Facts, what: str, row: int, met: Mapping[str, Any], recorded: Ma
     return Told(found[1], f"{reason(met['stage'], 'stage').sentence} {found[0]}")
 
 
-def _limits(facts: Facts, _row: int, _event: Mapping[str, Any], recorded: Mapping[str, Any]) -> _Told | None:
+def _limits(facts: Facts, _row: int, event: Mapping[str, Any], recorded: Mapping[str, Any]) -> _Told | None:
     pools, operations = recorded["pools"], recorded["operations"]
     if "element" in pools:
         element = int(pools["element"])
@@ -56,7 +57,13 @@ def _limits(facts: Facts, _row: int, _event: Mapping[str, Any], recorded: Mappin
         return None
     most = facts.object(recorded["amounts"]["limit"], zeros=True)
     used = facts.object(recorded["amounts"]["used"], zeros=True)
-    shown = [r for r in most if used[r] or most[r]]
+    # Nothing is recorded of what is within its limit; of a limit of nothing that is not used neither.
+    values, given = (column[element] for column in limits(facts.snapshot))
+    none = (given & (values == 0)).tolist()
+    lacks = event["missing"]
+    shown = [
+        r for r, nothing in zip(most, none, strict=True) if used[r] or most[r] or (nothing and lacks.get(r))
+    ]
     limit, uses = {r: most[r] for r in shown}, {r: used[r] for r in shown}
     numbers = {"element": facts.keys[element], "used": uses, "limit": limit}
     has = facts.amounts_of(uses, limit)
