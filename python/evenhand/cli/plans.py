@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.cli.policies import made_policy, trigger_of
+from evenhand.cli.policies import made_policy, trigger_of, written
 from evenhand.cli.reading import lines_of, read_state, write_files
 from evenhand.cli.saved import is_saved, opened, saved
 from evenhand.cli.streams import (
@@ -54,16 +54,17 @@ def plan(args: argparse.Namespace) -> int:
 
     _must_be_apart(args)
     result = _planned(args, read_text(args.file))
-    written = {args.save: saved(result, args.on)} if args.save is not None else {}
+    files = {args.save: saved(result, args.on)} if args.save is not None else {}
     if args.state is not None:
-        written[args.state] = result.state._text()
-    write_files(written)
+        files[args.state] = result.state._text()
+    write_files(files)
     if args.format == "json":
         print_json(result.to_dict())
     elif args.format == "csv":
         print_csv(result.table())
     else:
-        head: Line = [("head", label(args.file)), ("", f": {plan_title(result).removeprefix('for ')}")]
+        title = plan_title(result, written(result.on)).removeprefix("for ")
+        head: Line = [("head", label(args.file)), ("", f": {title}")]
         top = args.top or (len(result.decisions) if args.all else args.default_top)
         print_lines([*_lines(result, head, max(top, 1)), *_findings(result), *_answered(args, result)])
     return 0

@@ -9,6 +9,7 @@ from evenhand.cli.parsing import either
 from evenhand.cli.reading import lines_of, read_toml
 from evenhand.cli.streams import Failure, label, print_errors
 from evenhand.config import triggers
+from evenhand.display.text import clean
 from evenhand.errors import InputError
 from evenhand.systems import SYSTEMS
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from evenhand.config.fair_share import FairShareSettings
     from evenhand.model import Snapshot
 
-__all__ = ["described_policy", "fair_share_settings", "made_policy", "trigger_of"]
+__all__ = ["described_policy", "fair_share_settings", "made_policy", "trigger_of", "written"]
 
 #: How each trigger is written.
 _WRITTEN = {
@@ -94,6 +95,19 @@ def _of_policy(path: str, settings: dict[str, Any], own: set[str]) -> FairShareS
         print_errors([f"note: {label(path)}: {said}"])
     found: FairShareSettings = policy.settings.fair_share
     return found
+
+
+def written(on: Any) -> str:
+    """Return what a plan acts on as ``--on`` has it."""
+    match on:
+        case triggers.Heartbeat():
+            return f"heartbeat:{clean(on.node)}"
+        case triggers.Cycle():
+            return f"cycle:{on.name}"
+        case triggers.Round() | triggers.SchedulingRun() | triggers.Commands():
+            return _WRITTEN[type(on)][0]
+        case _:
+            return clean(on)
 
 
 def trigger_of(text: str | None, snapshot: Snapshot, file: str, system: str) -> Any:

@@ -68,9 +68,9 @@ def plan_sentence(plan: Plan) -> str:
     return f"{', '.join(parts)}."
 
 
-def plan_title(plan: Plan) -> str:
-    """Return what a plan is of: ``for 3 nodes, ..., at 100 s, on Round()``."""
-    on = "" if plan.on is None else f", on {clean(plan.on)}"
+def plan_title(plan: Plan, on: str | None = None) -> str:
+    """Return what a plan is of, `on` in words of its own: ``for 3 nodes, ..., at 100 s, on Round()``."""
+    on = "" if plan.on is None else f", on {on or clean(plan.on)}"
     return f"for {counts(plan.snapshot)}, at {instant(plan.snapshot.now, plan.snapshot.now)}{on}"
 
 

@@ -138,7 +138,7 @@ def test_systems_of_whole_jobs(system: str, config: str, reason: str, tmp_path: 
     for on in ([], ["--on", "run"]):
         status, out, err = run("plan", *arguments, *on)
         assert (status, err) == (0, "")
-        assert "at 100 s, on SchedulingRun()\n" in out
+        assert "at 100 s, on run\n" in out
         assert f"preempt  a of old  n1    {reason}" in out
         assert "\n\n\n" not in out
     status, out, err = run("explain", *arguments[:1], "new", *arguments[1:])
