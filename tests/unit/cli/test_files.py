@@ -238,3 +238,16 @@ def test_what_may_be_meant(cluster: Path, capsys: Any, arguments: list[str], sai
     with pytest.raises(SystemExit, match="2"):
         main([str(cluster) if word == "FILE" else word for word in arguments])
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("adapter", "system"), [("gridengine", "gridengine"), ("slurm", "slurm")])
+def test_a_live_clusters_rules_are_its_own_unless_others_are_named(
+    tmp_path: Path, capsys: Any, adapter: str, system: str
+) -> None:
+    """Neither is the policy of another system taken in silence."""
+    config = tmp_path / "policy.toml"
+    config.write_text('system = "yunikorn"\n')
+    with pytest.raises(SystemExit, match="2"):
+        main(["watch", "--adapter", adapter, "--journal", str(tmp_path / "j"), "--config", str(config)])
+    assert f"describes yunikorn, not {system}; say --policy yunikorn" in capsys.readouterr().err
+    assert not (tmp_path / "j").exists()
