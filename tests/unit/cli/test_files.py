@@ -176,7 +176,7 @@ def test_a_policys_file_has_the_settings_of_shares(
         ("victim_selection = 3\n", "victim_selection is 3; it must be"),
         ("[pace]\nvictim_cooldwn = 3\n", 'pace.victim_cooldwn is unknown; did you mean "victim_cooldown"?'),
         ('system = "slurm"\n', "system is 'slurm'; shares are computed as in ytsaurus"),
-        ('PreemptMode = "OFF"\n', "PreemptMode is unknown"),
+        ('PreemptMode = "OFF"\n', "PreemptMode is unknown; it is a setting of slurm [unknown_field]"),
         ("fair_share_starvation_timout = 1\n", "fair_share_starvation_timout is unknown [unknown_field]"),
         ("victim_cooldown = 1\n", "victim_cooldown is unknown [unknown_field]"),
     ):
@@ -198,6 +198,9 @@ def test_a_setting_in_the_wrong_section(cluster: Path, tmp_path: Path, run: Any)
         status, _, err = run("plan", cluster, "--config", config)
         assert status == 1
         assert err.endswith(f' is unknown; did you mean "{meant}"? [unknown_field]\n'), err
+    config.write_text("fair_share_starvation_timeout = 1\n")
+    found = run("plan", cluster, "--policy", "slurm", "--config", config)[2]
+    assert found.endswith("timeout is unknown; it is a setting of ytsaurus [unknown_field]\n")
     config.write_text("request_order = 1\n")
     assert run("plan", cluster, "--config", config)[2].endswith("request_order is unknown [unknown_field]\n")
 
