@@ -16,6 +16,7 @@ from evenhand.cli.journal import unsettled
 from evenhand.cli.reading import lines_of, read_state
 from evenhand.cli.streams import Failure, Talker, label, print_errors, reason
 from evenhand.errors import EvenhandError, InputError
+from evenhand.systems import SYSTEMS
 
 if TYPE_CHECKING:
     import argparse
@@ -31,7 +32,8 @@ def watch(args: argparse.Namespace) -> int:
     from evenhand import act, adapters
     from evenhand.cli.policies import described_policy, made_policy
 
-    system, preset, settings = described_policy(args.policy, args.config)
+    name = args.policy or (args.adapter if args.adapter in SYSTEMS else "slurm")
+    system, preset, settings = described_policy(name, args.config)
     state = read_state(args.state)
     logging.basicConfig(format="evenhand: %(message)s", level=logging.WARNING)
     caps = act.Caps(
@@ -51,7 +53,7 @@ def watch(args: argparse.Namespace) -> int:
         policy = (
             functools.partial(adapter.policy, preset, **settings)
             if system == adapter.name
-            else made_policy(args.policy, args.config)
+            else made_policy(name, args.config)
         )
         say, stop = Talker(), threading.Event()
         with (
@@ -76,7 +78,7 @@ def watch(args: argparse.Namespace) -> int:
                 left = unsettled(driver.book)
                 print_errors(left)
     except InputError as error:
-        raise Failure(*lines_of(args.config or args.policy, error)) from error
+        raise Failure(*lines_of(args.config or name, error)) from error
     except EvenhandError as error:
         raise Failure(str(error)) from error
     except OSError as error:

@@ -234,9 +234,9 @@ def _watch_command(commands: argparse._SubParsersAction[Parser]) -> None:
     watch.add_argument(
         "--policy",
         type=PolicyName(),
-        default="slurm",
         metavar="NAME[:PRESET]",
-        help="system whose rules apply; default: slurm, with the cluster's own configuration of each round",
+        help="system whose rules apply; default: that of the adapter (else slurm), with the cluster's own "
+        "configuration of each round",
     )
     watch.add_argument(
         "--config",

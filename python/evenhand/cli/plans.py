@@ -54,16 +54,17 @@ def plan(args: argparse.Namespace) -> int:
 
     _must_be_apart(args)
     result = _planned(args, read_text(args.file))
-    written = {args.save: saved(result, args.on)} if args.save is not None else {}
+    files = {args.save: saved(result, args.on)} if args.save is not None else {}
     if args.state is not None:
-        written[args.state] = result.state._text()
-    write_files(written)
+        files[args.state] = result.state._text()
+    write_files(files)
     if args.format == "json":
         print_json(result.to_dict())
     elif args.format == "csv":
         print_csv(result.table())
     else:
-        head: Line = [("head", label(args.file)), ("", f": {plan_title(result).removeprefix('for ')}")]
+        title = plan_title(result).removeprefix("for ")
+        head: Line = [("head", label(args.file)), ("", f": {title}")]
         top = args.top or (len(result.decisions) if args.all else args.default_top)
         print_lines([*_lines(result, head, max(top, 1)), *_findings(result), *_answered(args, result)])
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evenhand.building.problems import nearest
@@ -9,7 +10,7 @@ from evenhand.cli.parsing import either
 from evenhand.cli.reading import lines_of, read_toml
 from evenhand.cli.streams import Failure, label, print_errors
 from evenhand.config import triggers
-from evenhand.errors import InputError
+from evenhand.errors import InputError, Problem
 from evenhand.systems import SYSTEMS
 
 if TYPE_CHECKING:
@@ -50,7 +51,21 @@ def made_policy(name: str, config: str | None) -> Any:
     try:
         return SYSTEMS[system].policy(preset, **settings)
     except InputError as error:
-        raise Failure(*lines_of(config or name, error)) from error
+        found = InputError(map(_with_its_system, error.problems), error.omitted)
+        raise Failure(*lines_of(config or name, found)) from error
+
+
+def _with_its_system(problem: Problem) -> Problem:
+    """Return a problem that says which systems have a setting that the policy has not."""
+    if problem.rule != "unknown_field" or "did you mean" in problem.message:
+        return problem
+    having = [
+        word
+        for word, system in SYSTEMS.items()
+        if problem.field in {*system.policy.model.model_fields, *system.policy.model.ALIASES}
+    ]
+    said = f"; it is a setting of {either(having, 'and')}" if having else ""
+    return replace(problem, message=problem.message + said)
 
 
 def fair_share_settings(path: str | None) -> FairShareSettings | None:

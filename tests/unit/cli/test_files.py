@@ -176,7 +176,7 @@ def test_a_policys_file_has_the_settings_of_shares(
         ("victim_selection = 3\n", "victim_selection is 3; it must be"),
         ("[pace]\nvictim_cooldwn = 3\n", 'pace.victim_cooldwn is unknown; did you mean "victim_cooldown"?'),
         ('system = "slurm"\n', "system is 'slurm'; shares are computed as in ytsaurus"),
-        ('PreemptMode = "OFF"\n', "PreemptMode is unknown"),
+        ('PreemptMode = "OFF"\n', "PreemptMode is unknown; it is a setting of slurm [unknown_field]"),
         ("fair_share_starvation_timout = 1\n", "fair_share_starvation_timout is unknown [unknown_field]"),
         ("victim_cooldown = 1\n", "victim_cooldown is unknown [unknown_field]"),
     ):
@@ -198,6 +198,9 @@ def test_a_setting_in_the_wrong_section(cluster: Path, tmp_path: Path, run: Any)
         status, _, err = run("plan", cluster, "--config", config)
         assert status == 1
         assert err.endswith(f' is unknown; did you mean "{meant}"? [unknown_field]\n'), err
+    config.write_text("fair_share_starvation_timeout = 1\n")
+    found = run("plan", cluster, "--policy", "slurm", "--config", config)[2]
+    assert found.endswith("timeout is unknown; it is a setting of ytsaurus [unknown_field]\n")
     config.write_text("request_order = 1\n")
     assert run("plan", cluster, "--config", config)[2].endswith("request_order is unknown [unknown_field]\n")
 
@@ -238,3 +241,16 @@ def test_what_may_be_meant(cluster: Path, capsys: Any, arguments: list[str], sai
     with pytest.raises(SystemExit, match="2"):
         main([str(cluster) if word == "FILE" else word for word in arguments])
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("adapter", "system"), [("gridengine", "gridengine"), ("slurm", "slurm")])
+def test_a_live_clusters_rules_are_its_own_unless_others_are_named(
+    tmp_path: Path, capsys: Any, adapter: str, system: str
+) -> None:
+    """Neither is the policy of another system taken in silence."""
+    config = tmp_path / "policy.toml"
+    config.write_text('system = "yunikorn"\n')
+    with pytest.raises(SystemExit, match="2"):
+        main(["watch", "--adapter", adapter, "--journal", str(tmp_path / "j"), "--config", str(config)])
+    assert f"describes yunikorn, not {system}; say --policy yunikorn" in capsys.readouterr().err
+    assert not (tmp_path / "j").exists()
