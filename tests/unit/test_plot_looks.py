@@ -13,6 +13,7 @@ import pytest
 import evenhand as eh
 from evenhand import display, plot
 from evenhand.display.palette import ABOVE, AGGRESSIVE, ANSI, INK, NEUTRAL, PALETTE, STARTS, STARVES, USED
+from evenhand.plot._axes import inked
 from evenhand.reasons import ACTIONS, STAGES
 from tests.packaging.layers import ROOT
 from tests.unit.fakes import FakeShares
@@ -171,6 +172,23 @@ def test_a_style_and_axes_that_are_given_stay_as_they_are() -> None:
     plot.pool_tree(FakeShares(), ax=given)  # type: ignore[arg-type]
     assert {text.get_color() for text in texts(given.figure)} == {"black"}
     assert plt.rcParams["text.color"] == "black", "nothing of it stays"
+
+
+def test_what_a_backend_sets_meanwhile_stays() -> None:
+    """As that of notebooks does when the first figure is made: without it none is shown."""
+
+    @inked
+    def draw(*, ax: Any = None) -> bool:
+        plt.rcParams["interactive"] = True
+        return plt.rcParams["text.color"] == INK.value
+
+    before = plt.rcParams["interactive"]
+    try:
+        assert draw()
+        assert plt.rcParams["interactive"] is True
+        assert plt.rcParams["text.color"] == "black"
+    finally:
+        plt.rcParams["interactive"] = before
 
 
 # --- one colour a meaning

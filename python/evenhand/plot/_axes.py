@@ -71,13 +71,18 @@ def inked(draw: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(draw)
     def drawn(*args: P.args, **kwargs: P.kwargs) -> R:
-        matplotlib = require("matplotlib", "plot")
+        params = require("matplotlib", "plot").rcParams
         given = kwargs.get("ax") is not None or kwargs.get("figure") is not None
-        if given or any(matplotlib.rcParams[key] not in plain for key, plain in _PLAIN.items()):
+        if given or any(params[key] not in plain for key, plain in _PLAIN.items()):
             return draw(*args, **kwargs)
-        ground = dict.fromkeys(("figure.facecolor", "axes.facecolor"), "none")
-        with matplotlib.rc_context(ground | dict.fromkeys(_INKED, INK.value)):
+        # Not rc_context: it would take back what a notebook's backend sets when the first figure is made.
+        own = dict.fromkeys(("figure.facecolor", "axes.facecolor"), "none") | dict.fromkeys(_INKED, INK.value)
+        before = {key: params[key] for key in own}
+        params.update(own)
+        try:
             return draw(*args, **kwargs)
+        finally:
+            params.update(before)
 
     return drawn
 
