@@ -172,6 +172,34 @@ def test_several_copies_agent_by_agent_have_no_one_question() -> None:
     assert checked(made)[0] in ("claimed", "open")
 
 
+def test_agents_that_placement_would_not_prefer() -> None:
+    """The small request stands on the small agent; placed anew it would take the large one's room."""
+    on = [("m1", 2), ("m2", 1), ("m2", 1), ("m2", 1)]
+    data = {
+        "now": 1000,
+        "resources": {"cpu": {}},
+        "nodes": [{"name": "m1", "capacity": {"cpu": 2}}, {"name": "m2", "capacity": {"cpu": 3}}],
+        "operations": [{"name": f"s{i}", "priority": 1} for i in range(4)] + [{"name": "new", "priority": 9}],
+        "allocations": [
+            {"name": f"k{i}", "operation": f"s{i}", "node": node, "start_time": 10, "resources": {"cpu": cpu}}
+            for i, (node, cpu) in enumerate(on)
+        ],
+        "requests": [
+            {"name": f"r{cpu}", "operation": "new", "resources": {"cpu": cpu}, "order": cpu} for cpu in (2, 3)
+        ],
+    }
+    policy = eh.policies.BackendAI(
+        victim_selection="minimum",
+        victim_area="agent",
+        preemption_order="fewest-sessions",
+        agent_selection="dispersed",
+    )
+    made = eh.plan(eh.Snapshot.from_dict(data), policy)
+    assert only(made).kind == "sets"
+    assert set(only(made).taken) == {"s0", "s1", "s2", "s3"}
+    assert checked(made) == ("open", "open")
+
+
 def test_steps_without_minimum() -> None:
     made = plan([(1, 1), (4, 4)], (4, 1))
     with pytest.raises(

@@ -17,10 +17,13 @@ if TYPE_CHECKING:
     from evenhand.testing.sessions.room import Room
     from evenhand.testing.sessions.world import Request, Session
 
-__all__ = ["MOST_TRIED", "question"]
+__all__ = ["MOST_STEPS", "MOST_TRIED", "question"]
 
 MOST_TRIED = 12
 """Of so many sessions all sets are tried, where the agents of an earlier step have to be found out."""
+
+MOST_STEPS = 2_000
+"""So many placements are tried at most to see that victims chosen agent by agent make room."""
 
 Needs = list[tuple[Any, dict[str, int]]]
 
@@ -176,6 +179,25 @@ def _places(
     return copies, places
 
 
+def _stands_somehow(run: _Run, session: Session, needs: Needs, gone: Sequence[Session]) -> bool:
+    """Return whether all of a session finds room on any agents, not only on those that placement prefers."""
+    left = MOST_STEPS
+
+    def rest(first: int, placed: list[Placed]) -> bool:
+        nonlocal left
+        if first == len(needs):
+            return True
+        if left <= 0:
+            raise NotDerived(f"too many ways to place {session.name} on agents")
+        left -= 1
+        what, amounts = needs[first]
+        room = run.room(whose=session, leaving_counts=True, gone=gone, placed=placed)
+        able = [node for node in run.world.nodes if room.fits(amounts, node) and room.allowed(what, node)]
+        return any(rest(first + 1, [*placed, Placed(what, node, amounts)]) for node in able)
+
+    return rest(0, [])
+
+
 def _on_an_agent(
     run: _Run, session: Session, needs: Needs, found: list[Session], node: str | None
 ) -> Question:
@@ -183,7 +205,7 @@ def _on_an_agent(
 
     def suffices(names: Sequence[str]) -> bool:
         gone = [s for s in found if str(s.name) in names]
-        return run.place(session, False, needs, leaving_counts=True, gone=gone) is not None
+        return _stands_somehow(run, session, needs, gone)
 
     if node is None:  # several copies take victims, one after the other
         return Question(tuple(str(s.name) for s in found), _costs(run, found), suffices, together=False)
