@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 _MOST = 4  # resources, names
-_NOISE = 1e-12  # of a total: what dividing by it and multiplying again leaves
+_NOISE = 1e-6  # of a quantum: what dividing by a total and multiplying by it again may leave
 
 
 def name_of(value: object) -> str:
@@ -174,7 +174,7 @@ class Facts:
         for r, share in zip(self.snapshot.resources, shares, strict=True):
             amount = float(share) * total[r]
             whole = round(amount / quantum[r]) * quantum[r]
-            found[r] = whole if abs(amount - whole) <= _NOISE * total[r] else amount
+            found[r] = whole if abs(amount - whole) <= _NOISE * quantum[r] else amount
         return found
 
     def table(self, rows: Mapping[str, Mapping[str, float]], by: Iterable[str] = ()) -> dict[str, Any]:
