@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.building.problems import shorten
+from evenhand.errors import printable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,10 +57,9 @@ def parse_duration(text: str) -> float:
         total += float(part[1]) * _SECONDS[part[2]]
         end = part.end()
     if end == 0 or end != len(stripped):
-        raise ValueError(
-            f'is "{shorten(text)}", not a duration; write seconds as a number, or text such as "30s", "5m", '
-            '"01:00:00"'
-        )
+        shown = printable(shorten(text))
+        forms = 'write seconds as a number, or text such as "30s", "5m", "01:00:00"'
+        raise ValueError(f'is "{shown}", not a duration; {forms}')
     return total
 
 
@@ -90,7 +90,9 @@ def parse_instant(text: str, zone: tzinfo | None) -> float:
     try:
         instant = datetime.fromisoformat(text.strip())
     except ValueError:
-        message = f'is "{shorten(text)}", not an ISO 8601 instant such as 2026-07-01T12:00:00+00:00'
+        message = (
+            f'is "{printable(shorten(text))}", not an ISO 8601 instant such as 2026-07-01T12:00:00+00:00'
+        )
         raise ValueError(message) from None
     return datetime_seconds(instant, zone)
 
