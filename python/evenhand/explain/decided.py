@@ -157,7 +157,9 @@ def _victim(facts: Facts, row: int, decision: Decision, operation: int) -> list[
         sentences.append(f"{text} {facts.amounts(together)} together.")
     kept = f" and keeps {facts.amounts(decision.kept)}" if decision.kept else ""
     leaves = f"It gives back {facts.amounts(decision.freed)}{kept}"
-    if decision.until is not None and decision.grace is not None:
+    if decision.until is not None and decision.grace == 0:
+        leaves += ", at once"
+    elif decision.until is not None and decision.grace is not None:
         leaves += f", within {seconds(decision.grace)}, until {facts.instant(decision.until)}"
     again = "; its work starts again" if decision.mode == "requeue" else ""
     return [*found, *(Claim("leaves", one) for one in [*sentences, f"{leaves}{again}."])]
@@ -189,7 +191,8 @@ def explain_resumed(facts: Facts, row: int) -> Explanation:
 
 def _counted(decision: Decision) -> dict[str, str]:
     """Return what was counted in a queue, as it stands in a sentence."""
-    return {
+    count = decision.numbers.get("count", "")
+    return {"jobs": f"{count} job{'s' * (count != 1)}"} | {
         name: name_of(decision.numbers.get(name, ""))
         for name in ("queue", "count", "most", "level", "seq_no")
     }

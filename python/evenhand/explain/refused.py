@@ -10,7 +10,7 @@ from evenhand.explain.decided import rows_of, victims_of_step
 from evenhand.explain.explanation import Claim, Explanation
 from evenhand.explain.facts import Facts, listed, name_of, sentence
 from evenhand.explain.fair import bound_rows, holding, share_rows, shares_of
-from evenhand.explain.told import told_of_outcome
+from evenhand.explain.told import NOTHING, told_of_outcome, told_of_unseen
 from evenhand.fields import TABLES
 from evenhand.reasons import GROUPS, OUTCOMES, STAGES, reason
 
@@ -75,7 +75,11 @@ def explain_spared(facts: Facts, row: int) -> Explanation:
         verdict = {"preempted": "stays_suspended", "preempting": "already_preempting"}.get(
             state, "not_considered"
         )
-        if verdict != "already_preempting":
+        told = told_of_unseen(facts, row) if state == "running" else NOTHING
+        if told.text:
+            first = f"{first.removesuffix('.')}: {told.text}."
+            numbers |= told.numbers
+        elif verdict != "already_preempting":
             said.append(Claim(verdict, sentence(reason(verdict, "unseen").sentence)))
     every = (Claim(verdict, first, numbers), *said, *found)
     table = facts.table(rows)
@@ -217,7 +221,8 @@ def _nearest(times: int) -> str:
 
 def _recorded(trace: Mapping[str, Any], row: int) -> Mapping[str, Any]:
     facts: Any = trace.get("facts")
-    return {} if facts is None else dict(facts[row])
+    stood = trace.get("stood")  # of a request: what became of how many running jobs, by outcome
+    return {} if facts is None else {**facts[row], **({} if stood is None else {"stood": stood})}
 
 
 def _event(facts: Facts, trace: Mapping[str, NDArray[Any]], row: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evenhand.explain.facts import Facts
 
-__all__ = ["NOTHING", "Told", "told_of_outcome", "told_of_victim"]
+__all__ = ["NOTHING", "Told", "told_of_outcome", "told_of_unseen", "told_of_victim"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,13 @@ def told_of_outcome(
     """
     tell = getattr(facts.plan.policy, "told", None)
     found: Told = NOTHING if tell is None else tell(facts, what, row, met, recorded)
+    return found
+
+
+def told_of_unseen(facts: Facts, row: int) -> Told:
+    """Return what the policy says of running work that it did not look at, by its row; of most nothing."""
+    tell = getattr(facts.plan.policy, "told_of_unseen", None)
+    found: Told = NOTHING if tell is None else tell(facts, row)
     return found
 
 
