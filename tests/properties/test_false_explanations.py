@@ -157,7 +157,7 @@ def test_planted_falsehoods_are_caught(system: str, table: str, codes: tuple[str
 def _retold(pattern: str, by: str) -> Iterator[tuple[World, Explanation]]:
     """Yield explanations with one sentence in which something was replaced."""
     for system in SYSTEMS:
-        for plan in some_plans(system, 15):
+        for plan in some_plans(system, 30):
             world = World(plan)
             for true in told_by(plan):
                 for place, sentence in enumerate(true.sentences):

@@ -62,8 +62,12 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
         fields["violated"] = facts.element(violated)
         numbers = decision.numbers
         fields["over"] = facts.amounts_of(numbers.get("usage", {}), numbers.get("limits", {}))
-    text = sentence(reason(decision.reason, "victim").sentence.format(**fields))
-    found = [Claim(decision.reason, text, decision.numbers)]
+    own = facts.chosen(row)
+    if own is not None:
+        fields["lacking"] = own.lacking
+    text = reason(decision.reason, "victim").sentence.format(**fields) + (own.rule if own else "")
+    numbers = {**decision.numbers, **(own.numbers if own else {})}
+    found = [Claim(decision.reason, sentence(text), numbers)]
     served = int(column("beneficiary_operation")[row])
     rows = {
         "needed": needed,
@@ -74,6 +78,7 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
     if beneficiary is not None and served >= 0:
         found += _beneficiary(facts, served)
     found += [Claim("fewest", text) for text in _fewest(facts, row, decision)]
+    found += own.claims if own else ()
     found += _victim(facts, row, decision, operation)
     if facts.shared:
         before = facts.share(column("usage_before")[row])
@@ -85,7 +90,7 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
         "allocations",
         decision.reason,
         tuple(found),
-        decision.numbers,
+        numbers,
         **facts.table(rows, ("needed", "given back", "kept")),
     )
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evenhand.explain.words import Chosen, Met, Words
     from evenhand.plans.plan import Plan
     from evenhand.plans.refusals import Refusal
 
@@ -100,6 +101,12 @@ class Facts:
     def of_node(self, name: object, otherwise: str) -> str:
         """Return what a node is called in a sentence: ``node n1``; without one, other words."""
         return otherwise if name is None else f"node {name_of(name)}"
+
+    def of_request(self, name: object) -> str:
+        """Return what a request is called in a sentence: ``request r of operation o``."""
+        row = [str(one) for one in self.snapshot.names("requests")].index(str(name))
+        operation = int(self.snapshot._core.column("requests", "operation")[row])
+        return f"request {name_of(name)} of operation {name_of(self.name('operations', operation))}"
 
     def compared(self, code: str, operation: int, request: int) -> dict[str, Any]:
         """Return the numbers that a policy compared for an outcome; none of most."""
@@ -204,6 +211,16 @@ class Facts:
         """Return numbers of a policy that say why an operation comes when it comes; none of most."""
         numbers = getattr(self.plan.policy, "order_numbers", None)
         return {} if numbers is None else dict(numbers(self.snapshot, operation))
+
+    def words(self, met: Met) -> Words | None:
+        """Return what the policy says of an outcome in its own words; None of most."""
+        tell = getattr(self.plan.policy, "words", None)
+        return None if tell is None else tell(self, met)
+
+    def chosen(self, row: int) -> Chosen | None:
+        """Return why the policy chose a victim, by its row among the decisions; None of most policies."""
+        tell = getattr(self.plan.policy, "chosen", None)
+        return None if tell is None else tell(self, row)
 
     def standing(self, element: int) -> Claim:
         """Say how an element stands to its fair share, or what the policy says of an operation."""

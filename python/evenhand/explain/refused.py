@@ -10,6 +10,7 @@ from evenhand.explain.decided import rows_of
 from evenhand.explain.explanation import Claim, Explanation
 from evenhand.explain.facts import Facts, name_of, sentence
 from evenhand.explain.fair import bound_rows, holding, share_rows, shares_of
+from evenhand.explain.words import Met
 from evenhand.fields import TABLES
 from evenhand.reasons import GROUPS, OUTCOMES, STAGES, reason
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evenhand.explain.words import Words
     from evenhand.reasons import Kind
 
 __all__ = ["explain_spared", "explain_waiting"]
@@ -45,7 +47,11 @@ def explain_spared(facts: Facts, row: int) -> Explanation:
     rows: dict[str, Any] = {}
     numbers: dict[str, Any] = {}
     code = int(facts.plan.groups.codes[row])
-    looked_at, found = _outcomes(facts, "allocation", row, operation)
+    looked_at, found, own = _outcomes(facts, "allocation", row, operation)
+    if own is not None:
+        asked = looked_at[0]["request"] if state == "running" else None
+        asks = "" if asked is None else f" for {facts.of_request(asked)}"
+        first, found = f"{first.removesuffix('.')}{asks}: {own.text}.", found[1:]
     if state == "preempted":
         numbers["needed"] = needed = _back(facts, row)
         said.append(Claim("needs", f"To resume it needs {facts.amounts(needed)} more than it keeps."))
@@ -98,24 +104,35 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
     count = int(core.column("requests", "count")[row])
     many = f", {count:,} times" if count > 1 else ""
     owner = name_of(facts.name("operations", operation))
+    if not count:
+        text = f"Request {name_of(name)} of operation {owner} asks for nothing: its count is 0."
+        none = {"needed": needed, "count": 0}
+        return Explanation(name, "requests", "count_exhausted", (Claim("count_exhausted", text, none),), none)
     started = len(rows_of(facts, "request", row, "start"))
     part = f"starts {started:,} of {count:,} times only" if started else "did not start"
     first = f"Request {name_of(name)} of operation {owner} ({facts.amounts(needed)}{many}) {part}."
     said = [facts.standing(facts.pools + operation)]
     after = facts.claim(operation)
     refused = facts.refusal(row)
-    looked_at, found = _outcomes(facts, "request", row, operation)
+    looked_at, found, own = _outcomes(facts, "request", row, operation)
     verdict = refused.rule if refused else looked_at[0]["outcome"] if looked_at else ""
     compared = facts.compared(refused.rule, operation, row) if refused else {}
-    if refused and not found:
+    if refused and not looked_at:
+        own = facts.words(Met("request", row, refused.rule, operation, row))
+    if own is not None:
+        first, found = f"{first.removesuffix('.')}: {own.text}.", found[1:]
+        compared = dict(own.numbers)
+    elif refused and not found:
         numbered = f" ({facts.pairs(compared)})." if compared else "."
         said.append(Claim(verdict, refused.message.removesuffix(".") + numbered, compared))
-    elif not verdict:
+    if not verdict:
         verdict = "not_considered"
         said.append(Claim(verdict, sentence(reason(verdict, "unseen").sentence)))
     numbers: dict[str, Any] = {"needed": needed, "count": count, **facts.order(operation)}
     if refused:
         numbers |= {**refused.numbers, **compared}
+    elif own is not None:
+        numbers |= compared
     every = (Claim(verdict, first, numbers), *said, *after, *found)
     rows: dict[str, Any] = {"needed": needed}
     if looked_at and looked_at[0]["missing"]:
@@ -130,10 +147,11 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
 
 def _outcomes(
     facts: Facts, what: Literal["request", "allocation"], row: int, operation: int
-) -> tuple[list[dict[str, Any]], list[Claim]]:
+) -> tuple[list[dict[str, Any]], list[Claim], Words | None]:
     """Return one object and one claim a kind of outcome, in the order in which they first came.
 
-    That there was nothing to repair comes last, and is not said where there is more to say.
+    That there was nothing to repair comes last, and is not said where there is more to say. The last are the
+    policy's own words of the first, if it has any.
     """
     trace = facts.plan._core.trace(what, row)
     kinds: dict[tuple[int, int], list[int]] = {}
@@ -143,22 +161,59 @@ def _outcomes(
     looked_at: list[dict[str, Any]] = []
     found: list[Claim] = []
     nothing = OUTCOMES.index("no_violation")
+    first: Words | None = None
     for (stage, outcome), rows in sorted(kinds.items(), key=lambda kind: kind[0][1] == nothing):
         lacks = np.maximum(trace["numbers"][rows], 0)
         nearest = rows[int(np.argmin((lacks / total).max(axis=1, initial=0.0)))]
         code = OUTCOMES[outcome]
         event = _event(facts, trace, nearest)
-        numbers = facts.compared(code, operation, int(trace["request"][nearest]))
+        own = facts.words(_met(what, row, operation, trace, nearest, event["missing"]))
+        numbers = (
+            dict(own.numbers) if own else facts.compared(code, operation, int(trace["request"][nearest]))
+        )
         numbers |= facts.paced(trace, nearest)
         compared = {"compared": numbers} if numbers else {}
         looked_at.append({"stage": STAGES[stage], "outcome": code, "times": len(rows), **event, **compared})
         if outcome != nothing or not found:
             text = _outcome(facts, what, stage, code, len(rows), {**event, **compared}, operation)
+            if own is not None:
+                text = _own(facts, what, own, len(rows), event)
+            first = own if not found else first
             found.append(Claim(code, text, numbers))
     if len(found) > _MOST:
         more = f"{len(found) - _MOST} more kinds of outcomes are in looked_at."
         found = [*found[:_MOST], Claim("more", more)]
-    return looked_at, found
+    return looked_at, found, first
+
+
+def _met(
+    what: Literal["request", "allocation"],
+    row: int,
+    operation: int,
+    trace: Mapping[str, NDArray[Any]],
+    event: int,
+    missing: Mapping[str, float],
+) -> Met:
+    """Return what a policy needs to say it in its own words."""
+    recorded: Any = trace.get("facts")
+    stood: Any = trace.get("stood", ())
+    return Met(
+        what,
+        row,
+        OUTCOMES[int(trace["outcome"][event])],
+        operation,
+        row if what == "request" else int(trace["request"][event]),
+        {} if recorded is None else recorded[event],
+        {OUTCOMES[code]: int(count) for code, count in enumerate(stood) if count},
+        missing,
+    )
+
+
+def _own(facts: Facts, what: str, own: Words, times: int, event: Mapping[str, Any]) -> str:
+    """Return a policy's own words as a sentence."""
+    asked = event["request"] if what == "allocation" else None
+    text = own.text if asked is None else f"{own.text}: so for {facts.of_request(asked)}"
+    return sentence(text + (f" (one of {times:,} times)" if times > 1 else ""))
 
 
 def _event(facts: Facts, trace: Mapping[str, NDArray[Any]], row: int) -> dict[str, Any]:

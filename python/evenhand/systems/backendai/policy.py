@@ -18,12 +18,15 @@ from evenhand.plans.plan import Plan
 from evenhand.systems.backendai import columns
 from evenhand.systems.backendai.record import BACKENDAI
 from evenhand.systems.backendai.settings import BackendAISettings, PriorityPolicy, choice_of, read_options
-from evenhand.systems.backendai.words import compared
+from evenhand.systems.backendai.taken import chosen
+from evenhand.systems.backendai.told import words_of
 from evenhand.systems.base import Policy
 from evenhand.units.text import number
 
 if TYPE_CHECKING:
     from evenhand.diagnostics import Diagnostic
+    from evenhand.explain.facts import Facts
+    from evenhand.explain.words import Chosen, Met, Words
     from evenhand.model import Snapshot
     from evenhand.plans.memory import LiveRows
     from evenhand.state import State
@@ -68,7 +71,6 @@ class BackendAI(Policy):
     RECORD = BACKENDAI
     model = BackendAISettings
     CLOCKS: ClassVar[Mapping[str, float]] = {"schedule_interval": 10.0}
-    _COMPARED = compared
     __slots__ = ()
 
     settings: BackendAISettings
@@ -225,6 +227,36 @@ class BackendAI(Policy):
     def coming(self, rows: Snapshot) -> dict[str, Any]:
         """Return what the sessions of a workload set."""
         return columns.row_columns(rows, self.settings)
+
+    def words(self, facts: Facts, met: Met) -> Words | None:
+        """Say what became of an allocation or a request, with the settings that decided.
+
+        Parameters
+        ----------
+        facts : Facts
+        met : Met
+
+        Returns
+        -------
+        Words or None
+            None: what is said of the code in every system.
+        """
+        return words_of(facts, met)
+
+    def chosen(self, facts: Facts, row: int) -> Chosen:
+        """Say by which rule, in which order and how a victim was chosen, and how it leaves.
+
+        Parameters
+        ----------
+        facts : Facts
+        row : int
+            Among the plan's decisions.
+
+        Returns
+        -------
+        Chosen
+        """
+        return chosen(facts, row)
 
     def standing(self, snapshot: Snapshot, row: int) -> str:
         """Say which priority a session has.

@@ -10,7 +10,8 @@ __all__ = ["MODULES", "load"]
 #: Where checks are.
 MODULES = (
     *("decided", "jobs", "pace"),
-    *("backendai.outcomes", "gridengine.outcomes", "gridengine.subordinates", "yunikorn.outcomes"),
+    *("backendai.outcomes", "backendai.taken", "backendai.waiting"),
+    *("gridengine.outcomes", "gridengine.subordinates", "yunikorn.outcomes"),
     *("slurm.allocations", "slurm.requests"),
     *("ytsaurus.allocations", "ytsaurus.elements", "ytsaurus.requests"),
 )

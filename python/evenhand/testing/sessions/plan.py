@@ -20,48 +20,9 @@ from evenhand.testing.sessions.world import (
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
 
-__all__ = ["reference_plan"]
+__all__ = ["_Run"]
 
 Needs = list[tuple[Request | Container, Amounts]]
-
-
-def reference_plan(
-    snapshot: Snapshot,
-    settings: BackendAISettings | None = None,
-    state: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    """Plan one scheduling run by the published rules, slowly.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        One resource group.
-    settings : BackendAISettings, optional
-        Default: the preset "documented".
-    state : mapping, optional
-        "victims" of the last plan.
-
-    Returns
-    -------
-    dict
-        ``decisions`` and ``refusals`` as in a plan's JSON, with the keys that are decided here.
-
-    Raises
-    ------
-    InputError
-        If the settings of a row are wrong, or ranges of policies do not meet.
-    """
-    run = _Run(snapshot, settings or BackendAISettings(), state)
-    run.go()
-    waiting = [r for s in run.world.sessions for r in s.waiting() if r.name not in run.started]
-    return {
-        "decisions": run.decisions,
-        "refusals": [{"request": r.name, "rule": r.session.refused or run.rule_of(r)} for r in waiting],
-        "statuses": {},
-        "groups": {},
-        "diagnostics": [],
-        "state": {"victims": run.world.pace.victims()},
-    }
 
 
 class _Run:
@@ -82,6 +43,10 @@ class _Run:
         self.rules: dict[Session, str] = {}
         self.failed: dict[Session, Any] = {}  # the request that found no place
         self.slots = 0  # nodes on which it might have stood
+        self.rooms: list[dict[str, Amounts]] = []  # of each decision: what was free, and what was needed
+        self.places: dict[tuple[Session, Session], tuple[int, int]] = {}  # for whom, and who, of how many
+        self.wanted: list[Session] = []  # the last candidates on one agent, in order
+        self.placed_for: dict[Session, list[Placed]] = {}  # where those will stand that others leave for
         self.step = 0
 
     def room(self, **suppositions: Any) -> Room:
@@ -206,8 +171,19 @@ class _Run:
         nearest = ("node_not_schedulable", "wrong_tags", "wrong_node")
         return next((why for why in nearest if why in bars), "no_nodes")
 
+    def tell(self, room: Room, node: Any, needed: Amounts) -> None:
+        """Note what is free on a node (None: in the cluster) at a decision, and what is needed there."""
+        wide, all_of = self.world.in_cluster, self.world.resources
+        free = {r: room.free(node, r) if node is not None or r in wide else 0 for r in all_of}
+        self.rooms.append({"free": free, "needed": {r: a for r, a in needed.items() if a}})
+
     def start(self, session: Session, placed: list[Placed], suspended: bool, reason: str = "") -> None:
-        for p in placed:
+        again = [p.what for p in placed if isinstance(p.what, Container)]
+        if self.settings.suspend_approach == "keep":
+            again = []
+        for i, p in enumerate(placed):
+            whose = None if suspended else session
+            self.tell(self.room(whose=whose, placed=placed[:i], released=again), p.node, p.amounts)
             self.decisions.append(
                 {
                     "action": "resume" if suspended else "start",
@@ -292,12 +268,15 @@ class _Run:
         if chosen is None:
             return "no_room_even_with_victims"
         victims, placed = chosen
+        self.placed_for[session] = placed
         for victim, request in victims:
             self.take(session, victim, request, placed)
             self.world.pace.took(victim.name, victim.pool)
         self.claimed += [victim for victim, _ in victims]
         if self.settings.preemptor_room == "reserved":
-            for p in placed:
+            for i, p in enumerate(placed):
+                room = self.room(whose=session, leaving_counts=True, placed=placed[:i])
+                self.tell(room, p.node, p.amounts)
                 self.decisions.append(
                     {
                         "action": "reserve",
@@ -365,6 +344,7 @@ class _Run:
             return self.place(session, False, needs, leaving_counts=True, gone=gone) is not None
 
         wanted = ordered([s for s in found if useful(s)], self.settings, size)
+        self.places |= {(session, s): (i, len(wanted)) for i, s in enumerate(wanted, 1)}
         victims = choose(wanted, self.settings, suffices, self.world.costs)
         while beyond := self.world.beyond_caps(victims):
             wanted = [s for s in wanted if s not in beyond]
@@ -392,6 +372,7 @@ class _Run:
         placed: list[Placed] = []
         victims: list[tuple[Session, Any]] = []
         left = list(left)
+        self.places = {key: at for key, at in self.places.items() if key[0] is not session}
 
         def room(*more: Session) -> Room:
             gone = [victim for victim, _ in victims]
@@ -411,6 +392,8 @@ class _Run:
                 for victim in self.collect(node, amounts, left, room):
                     victims.append((victim, what.name))
                     left.remove(victim)
+                among = len(self.wanted)
+                self.places |= {(session, s): (i, among) for i, s in enumerate(self.wanted, 1)}
             placed.append(Placed(what, node, amounts))
         return victims, placed
 
@@ -452,15 +435,17 @@ class _Run:
             missing, gives = lacks(taken), self.here(one, node)
             return any(missing[r] > 0 and gives[r] > 0 for r in missing)
 
-        wanted = ordered([s for s in left if any(self.here(s, node).values())], self.settings, size)
+        self.wanted = ordered([s for s in left if any(self.here(s, node).values())], self.settings, size)
         return choose(
-            wanted, self.settings, lambda gone: not any(lacks(gone).values()), self.world.costs, helps
+            self.wanted, self.settings, lambda gone: not any(lacks(gone).values()), self.world.costs, helps
         )
 
     def take(self, session: Session, victim: Session, request: Any, placed: list[Placed]) -> None:
         for c in victim.running():
             stands = next((p.what.name for p in placed if p.node == c.node), session.waiting()[0].name)
             kept: Mapping[str, int] = will_keep(c, self.world, self.settings)
+            needed = self.needed(c, placed)
+            self.tell(self.room(whose=session, leaving_counts=True), c.node, needed)
             self.decisions.append(
                 {
                     "action": "preempt",
@@ -480,6 +465,18 @@ class _Run:
                     "kept": self.amounts(kept),
                 }
             )
+
+    def needed(self, c: Container, placed: list[Placed]) -> Amounts:
+        """Return what of all that is placed a container's room can serve."""
+        gives = freed(c, self.world, self.settings)
+        return {
+            r: sum(
+                p.amounts[r]
+                for p in placed
+                if (gives[r] > 0 if r in self.world.in_cluster else p.node == c.node)
+            )
+            for r in self.world.resources
+        }
 
     def amounts(self, quanta: Mapping[str, int]) -> dict[str, float]:
         return {r: a * self.world.quantum[r] for r, a in quanta.items() if a}

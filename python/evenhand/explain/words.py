@@ -1,0 +1,84 @@
+"""What a system says in its own words of an outcome, with the numbers that it compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evenhand.explain.explanation import Claim
+
+__all__ = ["Chosen", "Met", "Words"]
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """What an allocation or a request met where a plan looked at it.
+
+    Attributes
+    ----------
+    what : {"allocation", "request"}
+        Of what the outcome is said.
+    row : int
+        Of the snapshot: which.
+    code : str
+        The outcome.
+    operation : int
+        Row of its operation.
+    request : int
+        Row of the request that asked, or that is explained; -1: none.
+    facts : mapping
+        What the core recorded: ``numbers``, ``operations``, ``requests``, ``nodes`` and so on, by name.
+    stood : mapping of str to int
+        Of a request for which victims were looked for: what became of how many operations, by outcome.
+    missing : mapping of str to float
+        Amounts that lacked, by resource.
+    """
+
+    what: str
+    row: int
+    code: str
+    operation: int
+    request: int
+    facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    stood: Mapping[str, int] = field(default_factory=dict)
+    missing: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A clause, such as follows a colon, and what it is made of.
+
+    Attributes
+    ----------
+    text : str
+        Without a capital and a full stop.
+    numbers : mapping
+        Names and values.
+    """
+
+    text: str
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Why a victim was chosen, in a system's own words.
+
+    Attributes
+    ----------
+    lacking : str
+        What lacked where it leaves, or why it leaves all the same: the first clause.
+    rule : str
+        What follows the first sentence, such as the numbers that its rule compared.
+    numbers : mapping
+        Names and values.
+    claims : tuple of Claim
+        Further sentences: what ordered it, how it was chosen and how it leaves.
+    """
+
+    lacking: str
+    rule: str
+    numbers: Mapping[str, Any]
+    claims: tuple[Claim, ...]
