@@ -48,7 +48,9 @@ def explain_spared(facts: Facts, row: int) -> Explanation:
     numbers: dict[str, Any] = {}
     code = int(facts.plan.groups.codes[row])
     looked_at, found, own = _outcomes(facts, "allocation", row, operation)
-    if own is not None:
+    if own is not None and state == "suspended":
+        found = found[1:]  # a person stopped it: that is all
+    elif own is not None:
         asked = looked_at[0]["request"] if state == "running" else None
         asks = "" if asked is None else f" for {facts.of_request(asked)}"
         first, found = f"{first.removesuffix('.')}{asks}: {own.text}.", found[1:]
@@ -76,7 +78,10 @@ def explain_spared(facts: Facts, row: int) -> Explanation:
         verdict = {"preempted": "stays_suspended", "preempting": "already_preempting"}.get(
             state, "not_considered"
         )
-        if verdict != "already_preempting":
+        own = facts.words(Met("unseen", row, verdict, operation, -1)) if state == "running" else None
+        if own is not None:
+            first = f"{first.removesuffix('.')}: {own.text}."
+        elif verdict != "already_preempting":
             said.append(Claim(verdict, sentence(reason(verdict, "unseen").sentence)))
     every = (Claim(verdict, first, numbers), *said, *found)
     table = facts.table(rows)
@@ -167,11 +172,12 @@ def _outcomes(
         nearest = rows[int(np.argmin((lacks / total).max(axis=1, initial=0.0)))]
         code = OUTCOMES[outcome]
         event = _event(facts, trace, nearest)
-        own = facts.words(_met(what, row, operation, trace, nearest, event["missing"]))
+        paced = facts.paced(trace, nearest)
+        own = facts.words(_met(what, row, operation, trace, nearest, event["missing"], paced))
         numbers = (
             dict(own.numbers) if own else facts.compared(code, operation, int(trace["request"][nearest]))
         )
-        numbers |= facts.paced(trace, nearest)
+        numbers |= paced
         compared = {"compared": numbers} if numbers else {}
         looked_at.append({"stage": STAGES[stage], "outcome": code, "times": len(rows), **event, **compared})
         if outcome != nothing or not found:
@@ -193,6 +199,7 @@ def _met(
     trace: Mapping[str, NDArray[Any]],
     event: int,
     missing: Mapping[str, float],
+    paced: Mapping[str, Any],
 ) -> Met:
     """Return what a policy needs to say it in its own words."""
     recorded: Any = trace.get("facts")
@@ -206,6 +213,8 @@ def _met(
         {} if recorded is None else recorded[event],
         {OUTCOMES[code]: int(count) for code, count in enumerate(stood) if count},
         missing,
+        OUTCOMES[int(trace["pace"][event])] if paced else "",
+        paced,
     )
 
 

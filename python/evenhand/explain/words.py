@@ -34,6 +34,10 @@ class Met:
         Of a request for which victims were looked for: what became of how many operations, by outcome.
     missing : mapping of str to float
         Amounts that lacked, by resource.
+    spared : str
+        Where the pace decided, the outcome of the first that it spared.
+    paced : mapping
+        What it compared then.
     """
 
     what: str
@@ -44,6 +48,8 @@ class Met:
     facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     stood: Mapping[str, int] = field(default_factory=dict)
     missing: Mapping[str, float] = field(default_factory=dict)
+    spared: str = ""
+    paced: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import numpy as np
 
 from evenhand.explain.facts import listed, name_of, number, seconds
 from evenhand.explain.words import Met, Words
+from evenhand.systems.backendai.paced import paced_words
 from evenhand.systems.backendai.sessions import Sessions
 from evenhand.systems.backendai.settings import choice_for
 
@@ -31,7 +32,9 @@ def words_of(facts: Facts, met: Met) -> Words | None:
     -------
     Words or None
     """
-    tell = (_ALLOCATIONS if met.what == "allocation" else _REQUESTS).get(met.code)
+    tell = {"allocation": _ALLOCATIONS, "request": _REQUESTS}.get(met.what, _UNSEEN).get(met.code)
+    if tell is None and met.paced and met.code == met.spared:
+        return paced_words(facts, met)
     return None if tell is None else tell(Sessions(facts), met)
 
 
@@ -59,8 +62,13 @@ def _request(of: Sessions, met: Met) -> str:
 
 def _not_lower(of: Sessions, met: Met) -> Words:
     asks = _asker(of, met)
-    text = f"its {of.key} ({number(of.rank(met.operation))}) is not lower than that of {of.name(asks)}"
-    return Words(f"{text} ({number(of.rank(asks))})", of.of("rank", met.operation, asks))
+    if asks == met.operation:
+        return Words("it is of the session that asks, which preempts nothing of its own")
+    text = (
+        f"its {of.key} ({number(of.rank(met.operation))}) is not lower than that of {of.name(asks)}"
+        f" ({number(of.rank(asks))}); only a session of a higher {of.key} may preempt it"
+    )
+    return Words(text, of.of("rank", met.operation, asks))
 
 
 def _above(of: Sessions, met: Met) -> Words:
@@ -99,7 +107,7 @@ def _stopped(of: Sessions, met: Met) -> Words:
     stopped = [one for one in of.allocations(met.operation) if of.state(one) in ("suspended", "preempted")]
     names = of.snapshot.names("allocations")
     if not stopped or of.state(met.row) != "running":
-        return Words("it is not running")
+        return Words("it does not run")
     state = of.state(stopped[0])
     text = f"allocation {name_of(names[stopped[0]])} of its session was stopped before (state {state})"
     return Words(
@@ -239,7 +247,9 @@ def _stood(of: Sessions, met: Met) -> tuple[str, dict[str, Any]]:
     phrases = {
         "not_lower_priority": f"no lower {of.key}",
         "above_threshold": f"a priority above preemptible_priority ({s.preemptible_priority})",
-        "other_scope": f"another {s.victim_scope} or none (victim_scope {s.victim_scope})",
+        "other_scope": f"another {s.victim_scope} or none (victim_scope {s.victim_scope})"
+        if s.victim_scope == "resource-group" or of.scope(met.operation) is not None
+        else f"no {s.victim_scope} in common with it, as it names none (victim_scope {s.victim_scope})",
         "not_preemptible_flag": "opted out of it",
         "system_work": "the kind system",
         "not_suspendable": "a kind that is not suspended (suspend_fallback not_a_victim)",
@@ -322,6 +332,29 @@ def _leaving(of: Sessions, met: Met) -> Words:
     return Words(text, {"victims": names})
 
 
+def _spared(of: Sessions, met: Met) -> Words | None:
+    first = paced_words(of.facts, met)
+    if first is None:
+        return None
+    missing = f"{of.facts.amounts(met.missing)} is missing on the node that comes nearest, and "
+    text = f"{missing if met.missing else ''}what could make room for it is spared by the pace"
+    return Words(f"{text}: of the first of these, {first.text}", first.numbers)
+
+
+def _wrong_tags(of: Sessions, met: Met) -> Words:
+    words, offsets, codes = of.snapshot._core.text_list("requests", "node_tags")
+    tags = [str(words[code]) for code in codes[offsets[met.row] : offsets[met.row + 1]]]
+    return Words(f"no node that it may take has all of its node_tags ({listed(tags)})", {"node_tags": tags})
+
+
+def _takes_nothing(_of: Sessions, _met: Met) -> Words:
+    return Words("each node where it could run takes nothing new (schedulable false)")
+
+
+def _unasked(_of: Sessions, _met: Met) -> Words:
+    return Words("no session looked for victims in this scheduling run")
+
+
 def _may_not_change(of: Sessions, met: Met) -> Words:
     owners, _ = _owners(of, met.operation)
     text = (
@@ -366,6 +399,7 @@ _ALLOCATIONS: dict[str, Callable[[Sessions, Met], Words | None]] = {
     "system_does_not_preempt": _asks_nothing,
     "no_free_room": _no_free_room,
     "behind_first_waiting": _behind,
+    "max_containers": _containers,
 }
 _REQUESTS: dict[str, Callable[[Sessions, Met], Words | None]] = {
     "preemption_disabled": _disabled,
@@ -379,4 +413,8 @@ _REQUESTS: dict[str, Callable[[Sessions, Met], Words | None]] = {
     "waits_for_victims": _leaving,
     "priority_change_disabled": _may_not_change,
     "priority_out_of_range": _out_of_range,
+    "victims_spared": _spared,
+    "wrong_tags": _wrong_tags,
+    "node_not_schedulable": _takes_nothing,
 }
+_UNSEEN: dict[str, Callable[[Sessions, Met], Words | None]] = {"not_considered": _unasked}

@@ -25,6 +25,12 @@ __all__ = ["_Run"]
 Needs = list[tuple[Request | Container, Amounts]]
 
 
+def lacking(room: Room, amounts: Amounts, node: Any) -> Amounts:
+    """Return what a node lacks for amounts, without zeros."""
+    free = {r: room.free(node, r) for r, a in amounts.items() if a > 0}
+    return {r: amounts[r] - free[r] for r in free if amounts[r] > free[r]}
+
+
 class _Run:
     """A scheduling run: room and sessions between two decisions; `session_replay` drives one, too."""
 
@@ -46,6 +52,8 @@ class _Run:
         self.rooms: list[dict[str, Amounts]] = []  # of each decision: what was free, and what was needed
         self.places: dict[tuple[Session, Session], tuple[int, int]] = {}  # for whom, and who, of how many
         self.wanted: list[Session] = []  # the last candidates on one agent, in order
+        self.lacks: dict[Session, list[Amounts]] = {}  # what each node lacked for that
+        self.asked: list[Session] = []  # that looked for victims, or might have
         self.placed_for: dict[Session, list[Placed]] = {}  # where those will stand that others leave for
         self.step = 0
 
@@ -161,7 +169,9 @@ class _Run:
     def note(self, session: Session, what: Request | Container, room: Room) -> None:
         """Note what found no place, and on how many nodes it might have stood."""
         self.failed[session] = what.name
-        self.slots = sum(room.allowed(what, n) for n in self.world.nodes)
+        able = [n for n in self.world.nodes if room.allowed(what, n)]
+        amounts = self.to_resume(what) if isinstance(what, Container) else what.amounts
+        self.slots, self.lacks[session] = len(able), [lacking(room, amounts, n) for n in able]
 
     def barred(self, what: Request | Container) -> str | None:
         """Return why something can run nowhere, whatever the room: of the nodes that come nearest."""
@@ -258,6 +268,7 @@ class _Run:
         if served is not None:
             self.keep(session, [], served)
             return "waits_for_victims"
+        self.asked.append(session)
         if may_not is not None:
             return may_not
         found = candidates(self.world, self.settings, session, self.claimed)

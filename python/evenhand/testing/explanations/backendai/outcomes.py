@@ -28,6 +28,9 @@ def _stands_first(world: World, said: Said) -> None:
 def not_lower_priority(world: World, said: Said) -> None:
     """Its rank is not below that of the session that asked."""
     own, asks = own_of(world, said), asks_of(world, said)
+    if own is asks:
+        compared_is(said, {})
+        return
     must(own.rank >= asks.rank, "its rank is lower", own.rank, asks.rank)
     key = world.settings.preemption_key
     compared_is(said, {f"{key}_of_{one.name}": float(one.rank) for one in (own, asks)})
@@ -171,6 +174,21 @@ def suspended_has_no_room(world: World, said: Said) -> None:
     must(without_zeros(said.met.get("missing", {})), "nothing is said to be missing")
 
 
+@checks("allocation", "max_containers", system=_SYSTEM)
+def suspended_has_no_container(world: World, said: Said) -> None:
+    """Whether every node where a suspended session may resume has as many allocations as it may have."""
+    most, run = world.settings.max_containers, run_of(world)
+    compared_is(said, {"max_containers": most})
+    must(World.state_of(said.row) == "preempted", "it is not suspended")
+    room = run.room()
+    units = [c for c in own_of(world, said).containers if c.state == "preempted"]
+    full = [
+        [not room.takes_one_more(n) for n in run.world.nodes if bar(c, n, run.world, world.settings) is None]
+        for c in units
+    ]
+    must(any(all(nodes) for nodes in full) or len(units) > 1, "a node takes one more", full)
+
+
 @checks("allocation", "node_not_schedulable", "wrong_node", "wrong_tags", system=_SYSTEM)
 def suspended_may_run_nowhere(world: World, said: Said) -> None:
     """Whether a suspended session may resume on no node."""
@@ -179,3 +197,10 @@ def suspended_may_run_nowhere(world: World, said: Said) -> None:
     units = [c for c in own_of(world, said).containers if c.state == "preempted"]
     bars = [{bar(c, node, run.world, world.settings) for node in run.world.nodes} for c in units]
     must(any(said.code in found and None not in found for found in bars), "it may resume", bars)
+
+
+@checks("unseen", "not_considered", system=_SYSTEM)
+def not_considered(world: World, said: Said) -> None:
+    """Whether no session looked for victims."""
+    must(not run_of(world).asked, "some did", [s.name for s in run_of(world).asked])
+    must(not world.decided("preempt", "resume", allocation=said.row["name"]), "something is decided of it")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evenhand.testing.explanations.backendai.runs import (
     asks_of,
@@ -14,12 +14,10 @@ from evenhand.testing.explanations.backendai.runs import (
     stands,
 )
 from evenhand.testing.explanations.jobs import waits_for_victims
+from evenhand.testing.explanations.pace import victims_spared
 from evenhand.testing.explanations.registry import Said, checks, must
-from evenhand.testing.explanations.world import World, same, without_zeros
-from evenhand.testing.sessions.room import Placed, bar
-
-if TYPE_CHECKING:
-    from evenhand.testing.sessions.world import Session
+from evenhand.testing.explanations.world import CLOSE, World, same, without_zeros
+from evenhand.testing.sessions.room import bar
 
 _SYSTEM = "backendai"
 
@@ -188,47 +186,46 @@ def no_room(world: World, said: Said) -> None:
     could = candidates_for(world, own) if even else []
     count = _told(said).get("candidates")
     must(count is None or count == len(could), "sessions that may be preempted", count, len(could))
-    told = without_zeros(said.met.get("missing", {}))
-    must(told, "nothing is said to be missing")
-    if not (world.settings.victim_area == "agent" or world.settings.preemptors == "every"):
-        found = _missing(world, own, said.row["name"], leaving_counts=True, gone=could)
-        must(told in found, "missing", told, found)
+    must(without_zeros(said.met.get("missing", {})), "nothing is said to be missing")
+    _lacks_free_room(world, said)
+
+
+@checks("request", "victims_spared", system=_SYSTEM)
+def spared_by_the_pace(world: World, said: Said) -> None:
+    """Whether the pace spares something, and by a setting and an instant that are so."""
+    victims_spared(world, said)
+    told, pace = _told(said), world.settings.pace
+    for name in ("victim_cooldown", "spare_if_ran_less_than", "spare_if_ends_within"):
+        must(name not in told or told[name] == getattr(pace, name), name, told.get(name))
+    for instant, least in (("last_preempted", "victim_cooldown"), ("began", "spare_if_ran_less_than")):
+        right = instant not in told or world.now - told[instant] < told[least]
+        must(right, f"{least} has passed", told.get(instant))
+    if (end := told.get("planned_end")) is not None:
+        must(0 <= end - world.now <= told["spare_if_ends_within"], "it does not end soon", end)
+    must("until" not in told or told["until"] > world.now, "until when", told.get("until"))
+
+
+@checks("request", "wrong_tags", "node_not_schedulable", system=_SYSTEM)
+def runs_nowhere(world: World, said: Said) -> None:
+    """Whether it may run on no node, whatever stands there; its tags are those that are said."""
+    _rule_is(world, said)
+    tags = _told(said).get("node_tags")
+    if said.code == "wrong_tags":
+        must(sorted(tags or ()) == sorted(said.row.get("node_tags", ())), "its tags", tags)
+    (request,) = [r for r in own_of(world, said).requests if same(r.name, said.row["name"])]
+    bars = [bar(request, n, run_of(world).world, world.settings) for n in run_of(world).world.nodes]
+    must(None not in bars and said.code in bars, "what is in its way", bars)
 
 
 def _lacks_free_room(world: World, said: Said) -> None:
-    """Raise `AssertionError` if something is said to be missing that is not."""
+    """Raise `AssertionError` if something is said to be missing that no node lacked when it found no room."""
     told = without_zeros(said.met.get("missing", {}))
-    if not told or said.explanation.table != "requests" or world.settings.preemptors == "every":
+    if not told or said.explanation.table != "requests":
         return
-    found = _missing(world, own_of(world, said), said.row["name"])
-    must(told in found, "missing", told, found)
-
-
-def _missing(world: World, own: Session, name: object, **suppositions: Any) -> list[dict[str, float]]:
-    """Return what nodes lack for the units of a request, those before being placed."""
     run = run_of(world)
-    room, found = run.room(whose=own, **suppositions), list[dict[str, float]]()
-    units = [(r, r.amounts) for r in own.waiting() for _ in range(r.count)]
-    for request, amounts in units:
-        if same(request.name, name):
-            found += _lacks(world, run, room, request, amounts)
-        node = room.best(request, amounts)
-        if node is None:
-            break
-        room.placed.append(Placed(request, node, amounts))
-    return found
-
-
-def _lacks(
-    world: World, run: Any, room: Any, request: Any, amounts: dict[str, int]
-) -> list[dict[str, float]]:
-    found = []
-    for node in run.world.nodes:
-        if bar(request, node, run.world, world.settings) is None and room.takes_one_more(node):
-            lacks = {
-                r: (a - room.free(node, r)) * run.world.quantum[r]
-                for r, a in amounts.items()
-                if a > 0 and a > room.free(node, r)
-            }
-            found.append(without_zeros(lacks))
-    return found
+    lacks = run.lacks.get(own_of(world, said), [])
+    found = [{r: a * run.world.quantum[r] for r, a in one.items()} for one in lacks]
+    right = any(
+        told.keys() == one.keys() and all(abs(told[r] - one[r]) < CLOSE for r in told) for one in found
+    )
+    must(right, "missing", told, found)
