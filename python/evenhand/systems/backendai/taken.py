@@ -9,6 +9,7 @@ import numpy as np
 from evenhand.explain.explanation import Claim
 from evenhand.explain.facts import number, sentence
 from evenhand.explain.words import Chosen
+from evenhand.fields import TABLES
 from evenhand.reasons import MODES, OUTCOMES
 from evenhand.systems.backendai.sessions import Sessions
 from evenhand.systems.backendai.told import ordered_by
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["chosen", "spared_from"]
 
 _TAKEN = OUTCOMES.index("taken")
+_OF_CLUSTER = TABLES["resources"]["scope"].words.index("cluster")
 
 
 def chosen(facts: Facts, row: int) -> Chosen:
@@ -66,8 +68,7 @@ def _lacking(facts: Facts, row: int) -> str:
     """Say what lacked on the node, and of what is counted in the cluster as a whole."""
     column, snapshot = facts.plan.decisions.column, facts.snapshot
     lacks = np.maximum(column("needed")[row] - column("free_before")[row], 0)
-    spaces = snapshot.to_dict()["resources"]
-    wide = np.array([spaces[r].get("scope") == "cluster" for r in snapshot.resources], np.bool_)
+    wide = np.asarray(snapshot._head["scope"]) == _OF_CLUSTER
     found = [
         f"{facts.amounts(facts.object(np.where(which, lacks, 0)))} more is needed {where}"
         for which, where in ((~wide, "there"), (wide, "in the cluster"))
@@ -98,7 +99,7 @@ def _order(of: Sessions, row: int, victim: int, asks: int) -> tuple[str, dict[st
     if place:
         values |= {"place": place, "candidates": among}
         where = " on the node that was chosen" if of.s.victim_area == "agent" else ""
-        text += f", number {place} of {among} candidates{where}"
+        text += f", number {place:,} of {among:,} candidates{where}"
     return text, values
 
 

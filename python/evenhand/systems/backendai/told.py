@@ -177,7 +177,7 @@ def _placed(of: Sessions, met: Met) -> tuple[str, dict[str, Any]]:
     place, among = int(numbers["place"]), int(numbers["candidates"])
     values = {"place": place, "candidates": among, "preemption_order": of.s.preemption_order}
     where = " on the node that was chosen" if of.s.victim_area == "agent" else ""
-    return f"number {place} of {among} candidates{where} ({ordered_by(of)})", values
+    return f"number {place:,} of {among:,} candidates{where} ({ordered_by(of)})", values
 
 
 def _fits_without(of: Sessions, met: Met) -> Words:
