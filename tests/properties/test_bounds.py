@@ -49,6 +49,7 @@ def check_numbers(shares: eh.Shares) -> None:
         elif step["cause"] == "weight":
             assert close(beyond, numbers["level"] * numbers["weight"])
             assert close(fair[row, r] - guarantee[row, r], beyond)
+            check_siblings(shares, row, numbers)
         elif step["cause"] == "child_limit":
             assert numbers["limited"]
             for one in numbers["limited"]:
@@ -56,6 +57,23 @@ def check_numbers(shares: eh.Shares) -> None:
                 of = shares.resources.index(one["resource"])
                 assert close(fair[below, of], one["limit"])
                 assert demand[below, of] > fair[below, of]
+
+
+def check_siblings(shares: eh.Shares, row: int, numbers: dict[str, Any]) -> None:
+    """Those that are named are children of the same pool, with these weights, and grew as far by them."""
+    core = shares.snapshot._core
+    weight = np.concatenate([core.column("pools", "weight"), core.column("operations", "weight")])
+    beyond = shares["fair_share"] - shares["strong_guarantee_share"] - shares["proposed_integral_share"]
+    parents = shares._parent_rows()
+    others = [r for r in range(len(parents)) if parents[r] == parents[row] and r != row]
+    assert weight[row] == numbers["weight"]
+    for name, own in zip(numbers["siblings"], numbers["weights"], strict=True):
+        levels = [
+            max(float(beyond[r].max()), 0) / own
+            for r in others
+            if shares.names[r] == name and weight[r] == own
+        ]
+        assert any(close(level, numbers["level"]) for level in levels), (name, levels, numbers)
 
 
 @given(snapshot=es.snapshots(), settings=es.fair_share_settings(allow_gangs=False))

@@ -13,15 +13,7 @@ from evenhand.testing.explanations.table import load
 from tests.properties.explaining import SYSTEMS, plans
 
 #: What is known to be false of some plans: system, table and code. A row goes with its mistake.
-KNOWN = {
-    ("backendai", "requests", "other_request_waits"): "said of a request of which nothing is left",
-    ("backendai", "requests", "started"): "as above",
-    ("backendai", "requests", "no_lower_priority"): "as above",
-    ("backendai", "allocations", "not_preemptible_flag"): "said of a kind that is not preemptible",
-    ("backendai", "allocations", "above_threshold"): "names the rank, not the priority",
-    ("backendai", "allocations", "other_scope"): "said where both are in none",
-    ("backendai", "allocations", "given_back"): "said where the fewest are taken",
-}
+KNOWN = {}
 
 #: Codes that have no check, as nothing explains with them: stages and what a check of a plan finds.
 _UNEXPLAINED = ("stage", "check")

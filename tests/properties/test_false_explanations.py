@@ -148,6 +148,10 @@ PLANTED: tuple[tuple[str, str, tuple[str, ...], Lie], ...] = (
     ("backendai", "allocations", ("above_threshold",), another_number),
     ("backendai", "allocations", ("not_lower_priority",), another_code("system_work")),
     ("backendai", "allocations", ("no_start_in_stage",), another_code("spared_fits_without")),
+    ("backendai", "allocations", ("spared_fits_without", "given_back"), another_number),
+    ("backendai", "requests", ("no_lower_priority", "behind_first_waiting"), another_number),
+    ("backendai", "requests", ("no_room_even_with_victims",), another_number),
+    ("backendai", "requests", ("no_room_even_with_victims",), more_is_missing),
     ("slurm", "allocations", ("not_lower_priority",), the_other_way_round),
     ("slurm", "allocations", ("not_lower_priority",), another_number),
     ("slurm", "allocations", ("no_start_in_stage",), another_code("spared_fits_without")),
@@ -213,6 +217,8 @@ def _retold(pattern: str, by: str) -> Iterator[tuple[World, Explanation]]:
         (r"fair share is (\d+) ", r"fair share is 777\1 "),
         (r"needs (\d+) ", r"needs 777\1 "),
         (r"priority (\d+)", r"priority 777\1"),
+        (r"\((\d+) against", r"(777\1 against"),
+        (r"number (\d+) of", r"number 777\1 of"),
     ],
 )
 def test_sentences_with_other_numbers_are_caught(pattern: str, by: str) -> None:

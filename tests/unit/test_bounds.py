@@ -54,7 +54,7 @@ def test_weights_and_guarantees() -> None:
     why = found.why("a")
     assert why.text == (
         "a has 80 % (80 cpu) of the 100 % (100 cpu) that it wants: 20 % by guarantee and 60 % by its weight, "
-        "3 of 4 with b, which want more of <Root> too.\n"
+        "3 of 4 with b, which wants more of <Root> too.\n"
         "<Root> has 100 % (100 cpu) of the 200 % (200 cpu) that it wants: there is no more cpu in the"
         " cluster."
     )

@@ -273,7 +273,8 @@ def _sentence(step: Step, above: Step | None) -> str:
     mine, together = number(n["weight"], [ours]), number(ours, [n["weight"]])
     by = f"{percent(n['level'] * n['weight'])} by its weight, {mine} of {together}"
     own = f"{percent(n['guarantee'])} by guarantee and " if n["guarantee"] else ""
-    return f"{_has(step)}: {own}{by} with {listed(n['siblings'])}, which want more of {pool} too."
+    want = "wants" if len(n["siblings"]) == 1 else "want"
+    return f"{_has(step)}: {own}{by} with {listed(n['siblings'])}, which {want} more of {pool} too."
 
 
 def _limits(step: Step) -> str:

@@ -79,6 +79,7 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
     if beneficiary is not None and served >= 0:
         found += _beneficiary(facts, served)
     found += [Claim("fewest", text) for text in _fewest(facts, row, decision)]
+    found += told.claims
     found += _victim(facts, row, decision, operation)
     if facts.shared:
         before = facts.share(column("usage_before")[row])

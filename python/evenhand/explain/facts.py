@@ -102,6 +102,12 @@ class Facts:
         """Return what a node is called in a sentence: ``node n1``; without one, other words."""
         return otherwise if name is None else f"node {name_of(name)}"
 
+    def of_request(self, name: object) -> str:
+        """Return what a request is called in a sentence: ``request r of operation o``."""
+        row = [str(one) for one in self.snapshot.names("requests")].index(str(name))
+        operation = int(self.snapshot._core.column("requests", "operation")[row])
+        return f"request {name_of(name)} of operation {name_of(self.name('operations', operation))}"
+
     def compared(self, code: str, operation: int, request: int) -> dict[str, Any]:
         """Return the numbers that a policy compared for an outcome; none of most."""
         numbers = getattr(self.plan.policy, "compared", None)

@@ -10,7 +10,7 @@ from evenhand.explain.decided import rows_of, victims_of_step
 from evenhand.explain.explanation import Claim, Explanation
 from evenhand.explain.facts import Facts, listed, name_of, sentence
 from evenhand.explain.fair import bound_rows, holding, share_rows, shares_of
-from evenhand.explain.told import NOTHING, told_of_outcome, told_of_unseen
+from evenhand.explain.told import NOTHING, Told, told_of_outcome, told_of_unseen
 from evenhand.fields import TABLES
 from evenhand.reasons import GROUPS, OUTCOMES, STAGES, reason
 
@@ -48,7 +48,7 @@ def explain_spared(facts: Facts, row: int) -> Explanation:
     code = int(facts.plan.groups.codes[row])
     looked_at, found, because = _outcomes(facts, "allocation", row, operation)
     if because:
-        first = f"{first.removesuffix('.')}: {because}"
+        first = first.removesuffix(".") + because
     elif looked_at and facts.shared and state == "running":
         first, found = _begun(first, found, looked_at[0]["outcome"])
     if state == "preempted":
@@ -107,6 +107,10 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
     count = int(core.column("requests", "count")[row])
     many = f", {count:,} times" if count > 1 else ""
     owner = name_of(facts.name("operations", operation))
+    if not count:
+        text = f"Request {name_of(name)} of operation {owner} asks for nothing: its count is 0."
+        none = {"needed": needed, "count": 0}
+        return Explanation(name, "requests", "count_exhausted", (Claim("count_exhausted", text, none),), none)
     started = len(rows_of(facts, "request", row, "start"))
     part = f"starts {started:,} of {count:,} times only" if started else "did not start"
     first = f"Request {name_of(name)} of operation {owner} ({facts.amounts(needed)}{many}) {part}."
@@ -115,12 +119,16 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
     refused = facts.refusal(row)
     looked_at, found, because = _outcomes(facts, "request", row, operation)
     if because:
-        first = f"{first.removesuffix('.')}: {because}"
+        first = first.removesuffix(".") + because
     verdict = refused.rule if refused else looked_at[0]["outcome"] if looked_at else ""
     if not because and facts.shared:
         first, found = _begun(first, found, verdict)
     compared = facts.compared(refused.rule, operation, row) if refused else {}
-    if refused and not looked_at:
+    unseen = _unseen(facts, row, refused.rule) if refused and not looked_at else NOTHING
+    if unseen.text:
+        first = f"{first.removesuffix('.')}: {unseen.text}."
+        compared |= unseen.numbers
+    elif refused and not looked_at:
         numbered = f" ({facts.pairs(compared)})." if compared else "."
         said.append(Claim(verdict, refused.message.removesuffix(".") + numbered, compared))
     reserved = rows_of(facts, "request", row, "reserve")
@@ -145,6 +153,12 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
         rows |= share_rows(facts, facts.pools + operation)
     table = facts.table(rows, ("needed",))
     return Explanation(name, "requests", verdict, every, numbers, tuple(looked_at), **table)
+
+
+def _unseen(facts: Facts, row: int, rule: str) -> Told:
+    """Return what the policy says of a request that was refused before anything was looked at."""
+    none = {"stage": "", "outcome": rule, "times": 0, "node": None, "request": None, "missing": {}}
+    return told_of_outcome(facts, "request", row, none, {})
 
 
 def _begun(first: str, found: list[Claim], verdict: str) -> tuple[str, list[Claim]]:
@@ -190,9 +204,10 @@ def _outcomes(
         code = OUTCOMES[outcome]
         event = _event(facts, trace, nearest)
         numbers = facts.compared(code, operation, int(trace["request"][nearest]))
-        numbers |= facts.paced(trace, nearest)
+        paced = facts.paced(trace, nearest)
+        numbers |= paced
         met = {"stage": STAGES[stage], "outcome": code, "times": len(rows), **event}
-        told = told_of_outcome(facts, what, row, met, _recorded(trace, nearest))
+        told = told_of_outcome(facts, what, row, met, _recorded(trace, nearest, paced))
         node = {} if told.node is None else {"node": told.node}
         every = {**numbers, **told.numbers}
         looked_at.append({**met, **node, **({"compared": every} if every else {})})
@@ -206,9 +221,11 @@ def _outcomes(
             text = _outcome(facts, what, stage, code, len(rows), {**event, **compared}, operation)
             found.append(Claim(code, text, every))
         elif len(looked_at) == 1:
-            because = f"{told.text}{_nearest(len(rows))}."
+            asks = f" for {told.asks}" if told.asks else ""
+            because = f"{asks}: {told.text}{_nearest(len(rows))}."
         else:
-            found.append(Claim(code, sentence(told.text + _nearest(len(rows))), every))
+            asks = f": so for {told.asks}" if told.asks else ""
+            found.append(Claim(code, sentence(told.text + asks + _nearest(len(rows))), every))
         found += [Claim(code, sentence(one), told.numbers) for one in told.sentences]
     if said > _MOST:
         found.append(Claim("more", f"{said - _MOST} more kinds of outcomes are in looked_at."))
@@ -219,10 +236,17 @@ def _nearest(times: int) -> str:
     return f" (the nearest of {times:,} times)" if times > 1 else ""
 
 
-def _recorded(trace: Mapping[str, Any], row: int) -> Mapping[str, Any]:
+def _recorded(trace: Mapping[str, NDArray[Any]], row: int, paced: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what was recorded of an event; of a request also what became of how many running jobs."""
     facts: Any = trace.get("facts")
-    stood = trace.get("stood")  # of a request: what became of how many running jobs, by outcome
-    return {} if facts is None else {**facts[row], **({} if stood is None else {"stood": stood})}
+    if facts is None:
+        return {}
+    found = dict(facts[row])
+    if (stood := trace.get("stood")) is not None:
+        found["stood"] = stood
+    if paced:
+        found |= {"spared": OUTCOMES[int(trace["pace"][row])], "paced": paced}
+    return found
 
 
 def _event(facts: Facts, trace: Mapping[str, NDArray[Any]], row: int) -> dict[str, Any]:

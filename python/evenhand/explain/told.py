@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from evenhand.explain.explanation import Claim
     from evenhand.explain.facts import Facts
 
 __all__ = ["NOTHING", "Told", "told_of_outcome", "told_of_unseen", "told_of_victim"]
@@ -29,6 +30,10 @@ class Told:
         What is missing is missing there.
     fields : mapping
         Fields of the reason's sentence that the policy says in its own words.
+    claims : tuple of Claim
+        Of a victim: further ones that have codes and numbers of their own.
+    asks : str
+        The request that asked, where the text does not name it.
     """
 
     numbers: Mapping[str, Any] = field(default_factory=dict)
@@ -36,6 +41,8 @@ class Told:
     sentences: tuple[str, ...] = ()
     node: str | int | None = None
     fields: Mapping[str, str] = field(default_factory=dict)
+    claims: tuple[Claim, ...] = ()
+    asks: str = ""
 
 
 NOTHING = Told()

@@ -155,3 +155,33 @@ def test_upstream_a_session_without_an_agent_is_skipped_and_one_without_room_sto
         "p-r": "no_lower_priority",
         "q-r": "behind_first_waiting",
     }
+
+
+def test_a_machine_and_its_logical_nodes_are_shared_once() -> None:
+    """By dominant share: ann has 9 of the 16 gpus of the machine, bob half of the licences."""
+    data = {
+        "resources": {"gpu": {}, "lic": {"scope": "cluster", "capacity": 6}},
+        "nodes": [
+            {"name": "m", "capacity": {"gpu": 16}},
+            {"name": "m-part", "capacity": {"gpu": 13}, "physical": "m"},
+        ],
+        "operations": [
+            *({"name": f"{user}-runs", "user": user, "priority": 50} for user in ("ann", "bob")),
+            *({"name": f"{user}-asks", "user": user, "priority": 50} for user in ("ann", "bob")),
+        ],
+        "allocations": [
+            {"name": "a", "operation": "ann-runs", "node": "m-part", "resources": {"gpu": 9}},
+            {"name": "b", "operation": "bob-runs", "resources": {"lic": 3}},
+        ],
+        "requests": [
+            {"name": f"{user}-r", "operation": f"{user}-asks", "resources": {"gpu": 1}}
+            for user in ("ann", "bob")
+        ],
+    }
+    snapshot = eh.Snapshot.from_dict(data)
+    policy = eh.policies.BackendAI(sequencer="drf")
+    assert [d.request for d in eh.plan(snapshot, policy).decisions] == ["bob-r", "ann-r"]
+    by_rules = reference_plan(snapshot, policy.settings)["decisions"]
+    assert [d["request"] for d in by_rules] == ["bob-r", "ann-r"]
+    stated = eh.Snapshot.from_dict(data | {"total": {"gpu": 100, "lic": 6}})
+    assert [d.request for d in eh.plan(stated, policy).decisions] == ["ann-r", "bob-r"]

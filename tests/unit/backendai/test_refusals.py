@@ -63,7 +63,7 @@ def test_who_is_not_first_may_not_preempt_and_is_told_so() -> None:
     assert rules(made) == {"p-r": "not_first_in_queue"}
     assert made.refusals[0].numbers["missing"] == {"cpu": 4}
     assert made.why_not("b-k").code == "not_first_in_queue"
-    assert "only the first may preempt" in made.why_not("p-r").text
+    assert "only operation q, which is first in the queue, may preempt" in made.why_not("p-r").summary
 
 
 def test_a_session_of_the_system_preempts_nobody_and_is_told_so() -> None:

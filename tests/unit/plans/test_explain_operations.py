@@ -139,13 +139,13 @@ COMPARED: dict[str, tuple[Any, dict[str, Any], str, dict[str, Any]]] = {
     "above_threshold": (
         eh.policies.BackendAI(preemptible_priority=0),
         {},
-        "(priority of wide 1, preemptible_priority 0)",
+        "its priority (1) is above preemptible_priority (0)",
         {"priority_of_wide": 1, "preemptible_priority": 0},
     ),
     "not_lower_priority": (
         eh.policies.BackendAI(),
         {"operations": [{"name": "wide", "priority": 3}, {"name": "p", "priority": 2}]},
-        "(priority of wide 3, priority of p 2)",
+        "its priority (3) is not lower than that of operation p (2)",
         {"priority_of_wide": 3, "priority_of_p": 2},
     ),
     "other_scope": (
@@ -156,14 +156,14 @@ COMPARED: dict[str, tuple[Any, dict[str, Any], str, dict[str, Any]]] = {
                 {"name": "p", "priority": 50, "user": "bob"},
             ]
         },
-        "(user of wide ann, user of p bob)",
-        {"user_of_wide": "ann", "user_of_p": "bob"},
+        "it is of user ann, operation p of user bob, and victim_scope is user",
+        {"user_of_wide": "ann", "user_of_p": "bob", "victim_scope": "user"},
     ),
     "ran_too_short of Backend.AI": (
         eh.policies.BackendAI(preemption_min_runtime=1000),
         {},
-        "(seconds 90 s, preemption_min_runtime 16 min 40 s)",
-        {"seconds": 90, "preemption_min_runtime": 1000},
+        "has run for 90 s, less than preemption_min_runtime (16 min 40 s)",
+        {"seconds": 90, "preemption_min_runtime": 1000, "until": 1010},
     ),
 }
 
@@ -182,7 +182,7 @@ def test_a_priority_out_of_range_is_told_with_the_range() -> None:
     operations = [{"name": "wide", "priority": 1}, {"name": "p", "priority": 50, "user": "ann"}]
     told = eh.plan(two_nodes(operations=operations), policy).why_not("p-r")
     assert told.code == "priority_out_of_range"
-    assert "(priority of p 50, lowest 0, highest 30)" in told.text
+    assert "its priority (50) is outside the range that the policy of user ann allows (0 to 30)" in told.text
     assert {"priority_of_p": 50, "lowest": 0, "highest": 30}.items() <= told.numbers.items()
 
 

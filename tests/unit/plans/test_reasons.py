@@ -12,7 +12,7 @@ from evenhand import reasons
 from evenhand.reasons import TABLE, reason
 
 RECORDED = Path(__file__).parents[2] / "data" / "golden"
-COUNTED = {"queue", "count", "most", "level", "seq_no"}
+COUNTED = {"queue", "count", "jobs", "most", "level", "seq_no"}
 FIELDS = {
     "victim": {"allocation", "operation", "node", "request", "beneficiary", "lacking", "violated", "over"}
     | COUNTED,

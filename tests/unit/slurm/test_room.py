@@ -118,7 +118,7 @@ def test_a_request_for_nothing_is_explained() -> None:
     for policy in (eh.policies.Slurm(), eh.policies.BackendAI()):
         plan = eh.plan(eh.Snapshot.from_dict(snapshot), policy)
         assert plan.why("p-r").sentences
-        assert plan.why_not("p-r").code == "not_considered"
+        assert plan.why_not("p-r").code == "count_exhausted"
 
 
 def test_whom_others_end_for_does_not_start_by_backfill() -> None:

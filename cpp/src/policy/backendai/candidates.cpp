@@ -157,7 +157,9 @@ void Run::sort(Column<Candidate*>& candidates) const {
 void Run::note_places(Attempt* attempt, const Column<Candidate*>& sorted) {
   if (attempt == nullptr) return;
   attempt->place.assign(attempt->verdict.size(), 0);
-  for (const Candidate* c : sorted) attempt->place[c->operation] = ++attempt->candidates;
+  attempt->among.assign(attempt->verdict.size(), sorted.rows());
+  Index place = 0;
+  for (const Candidate* c : sorted) attempt->place[c->operation] = ++place;
 }
 
 void Run::give(const Candidate& c, Amount sign) {

@@ -107,7 +107,10 @@ Outcome Run::preempt_per_agent(Entry& entry, Attempt* attempt) {
 Run::Agents Run::on_agents(Entry& entry, Column<Candidate*> left, Index budget, Attempt* attempt,
                            MinimumQuestion* written) {
   const Column<Candidate*> all = written != nullptr ? left : Column<Candidate*>();
-  if (attempt != nullptr) attempt->place.assign(attempt->verdict.size(), 0);
+  if (attempt != nullptr) {
+    attempt->place.assign(attempt->verdict.size(), 0);
+    attempt->among = attempt->place;
+  }
   Column<Candidate*> victims;
   Column<Size> taken_for;  // of each victim
   std::vector<Placement> placed;
@@ -155,9 +158,10 @@ Run::Agents Run::on_agents(Entry& entry, Column<Candidate*> left, Index budget, 
         }
         const bool only = written != nullptr && collected == 0;
         const Column<Candidate*> gone = collect(unit, node, left, budget, only ? written : nullptr);
-        for (Size i = 0; attempt != nullptr && i < collected_.size(); ++i)
+        for (Size i = 0; attempt != nullptr && i < collected_.size(); ++i) {
           attempt->place[collected_[i]] = static_cast<Index>(i) + 1;
-        if (attempt != nullptr) attempt->candidates = collected_.rows();
+          attempt->among[collected_[i]] = collected_.rows();
+        }
         for (Candidate* c : gone) {
           give(*c, 1);
           victims.push_back(c);

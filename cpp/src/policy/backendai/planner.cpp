@@ -23,7 +23,8 @@ void report(const Run& run, Recorder& recorder) {
                                  e.failed == request ? e.missing : nothing, e.spared});
       auto& before = recorder.events.back().facts.operations;
       if (outcome == Outcome::kBehindFirstWaiting)
-        before.emplace_back("behind", e.ahead != kNoId ? e.ahead : run.blocker());
+        before.emplace_back(e.ahead != kNoId ? "reserved_before" : "behind",
+                            e.ahead != kNoId ? e.ahead : run.blocker());
       else if (outcome == Outcome::kNotFirstInQueue)
         before.emplace_back("front", run.front());
       else if (outcome == Outcome::kOtherRequestWaits && e.failed != kNoId)
@@ -40,7 +41,7 @@ void report(const Run& run, Recorder& recorder) {
     Facts& facts = recorder.events.back().facts;
     if (!a.place.empty() && a.place[operation] > 0) {
       facts.numbers.emplace_back("place", a.place[operation]);
-      facts.numbers.emplace_back("candidates", a.candidates);
+      facts.numbers.emplace_back("candidates", a.among[operation]);
     }
     if (run.front() != kNoId) facts.operations.emplace_back("front", run.front());
     if (!a.nodes.empty()) facts.nodes.emplace_back("placed_on", a.nodes);

@@ -57,6 +57,20 @@ Id Run::scope_of(Id operation) const {
   return found == kNoId ? -1 - operation : found;
 }
 
+// A machine and the nodes that are cut from it are counted once, unless the total is stated.
+Column<Amount> Run::total() const {
+  Column<Amount> total = state_.total(), derived = resources().capacity;
+  if (in_parts_.empty()) return total;
+  for (const Id node : nodes_)
+    for (Size r = 0; state_.schedulable(node) && r < width_; ++r)
+      derived[r] += state_.node_capacity(node)[r];
+  if (derived != total) return total;
+  for (const Id node : nodes_)
+    for (Size r = 0; state_.schedulable(node) && r < width_; ++r)
+      total[r] -= in_parts_.row(node, width_)[r];
+  return total;
+}
+
 Column<double> Run::sequence() const {
   const LiveTable<OperationColumns>& rows = state_.operations();
   Column<double> out(admitted_.size(), 0.0);
@@ -69,11 +83,12 @@ Column<double> Run::sequence() const {
     if (held.size() < user(o) + width_) held.resize(user(o) + width_, 0);
     for (Size r = 0; r < width_; ++r) held[user(o) + r] += state_.operation_usage(o)[r];
   }
+  const Column<Amount> total = this->total();
   for (const Id o : operations_)
     for (Size r = 0; r < width_; ++r)
-      if (state_.total()[r] > 0)
+      if (total[r] > 0)
         out[o] = std::max(out[o], static_cast<double>(held[user(o) + r]) /
-                                      static_cast<double>(state_.total()[r]));
+                                      static_cast<double>(total[r]));
   return out;
 }
 

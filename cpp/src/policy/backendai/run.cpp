@@ -20,7 +20,8 @@ Run::Run(const Inputs& inputs, const ClusterState& state, Pace& pace, bool recor
       containers_(place_.size(), 0),
       admitted_(at(state_.operations().rows()), 0),
       selector_(width_),
-      scratch_(width_) {
+      scratch_(width_),
+      needed_(width_) {
   tally.proof.proved = true;
   pace_.begin(state_);
   read_priorities();
@@ -137,7 +138,23 @@ Outcome Run::preempt(Entry& entry, Outcome may) {
 }
 
 void Run::room_at(Id node) {
-  for (Size r = 0; r < width_; ++r) scratch_[r] = node == kNoId ? 0 : rooms_.at(node, r);
+  for (Size r = 0; r < width_; ++r)
+    scratch_[r] = node == kNoId && !is_wide(r) ? 0 : rooms_.at(node, r);
+}
+
+// What is counted for the cluster serves from any node, if it is freed at all.
+const Amount* Run::needed_at(const Entry& entry, Id node, const Amount* freed) {
+  std::ranges::fill(needed_, 0);
+  bool any = false;
+  for (const Placement& p : placed_) {
+    any |= p.node == node;
+    for (Size r = 0; r < width_; ++r) {
+      const bool serves = is_wide(r) ? freed[r] > 0 : p.node == node;
+      if (serves) needed_[r] += entry.units[p.unit].need[r];
+    }
+  }
+  return any || std::ranges::any_of(needed_, [](Amount a) { return a > 0; }) ? needed_.data()
+                                                                              : nullptr;
 }
 
 void Run::add(Decision d, const DecisionAmounts& amounts) {
@@ -201,14 +218,13 @@ void Run::take_victims(const Entry& entry, std::span<Candidate* const> victims,
       d.grace = kNoTime;
       room_at(node);
       // On other nodes it goes with the rest of its session only.
-      const bool used = node == kNoId || found != placed_.end();
-      add(d, {freed(slot), scratch_.data(), used ? unit.need : nullptr,
+      add(d, {freed(slot), scratch_.data(), needed_at(entry, node, freed(slot)),
               state_.operation_usage(c->operation), kept(slot)});
       ++tally.victims;
     }
   }
   if (set_.reserve_room) {
-    for (const Placement& p : placed_) {
+    for (const Placement& p : placed_) {  // the next one finds what this leaves
       Decision d{.action = Action::kReserve,
                  .stage = Stage::kSchedulingRun,
                  .reason = Reason::kRoomReserved};
@@ -220,9 +236,9 @@ void Run::take_victims(const Entry& entry, std::span<Candidate* const> victims,
       room_at(p.node);
       add(d, {nullptr, scratch_.data(), entry.units[p.unit].need,
               state_.operation_usage(entry.operation)});
+      rooms_.take(entry.units[p.unit].need, p.node);
       ++tally.reservations;
     }
-    for (const Placement& p : placed_) rooms_.take(entry.units[p.unit].need, p.node);
   } else if (set_.every_session_preempts) {  // what it needs beside its victims' room
     then_ = rooms_;
     for (const Candidate* c : victims)

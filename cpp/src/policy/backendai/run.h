@@ -57,7 +57,7 @@ struct Attempt {
   Column<Outcome> verdict;  // O
   Column<Spared> spared{};  // O: by the pace; empty: none is
   Column<Index> place{};    // O: among the candidates in their order, from 1; 0: it is none
-  Index candidates = 0;
+  Column<Index> among{};    // O: of how many
   Column<Id> nodes{};  // where the session is to be placed
 };
 
@@ -103,6 +103,7 @@ class Run {
   }
   Id scope_of(Id operation) const;
   Time submitted(Id operation) const;
+  Column<Amount> total() const;
   Column<double> sequence() const;  // O: of equal priority the smaller one first
   void build_queue();
   std::vector<Unit> waiting_units(Id operation) const;
@@ -192,6 +193,8 @@ class Run {
   void reserve(const Entry& entry);
   void add(Decision decision, const DecisionAmounts& amounts);
   void room_at(Id node);  // into scratch_
+  // All that `placed_` takes there and what is freed can serve; nullptr: nothing.
+  const Amount* needed_at(const Entry& entry, Id node, const Amount* freed);
 
   Pace& pace_;
   const Settings& set_;
@@ -214,7 +217,7 @@ class Run {
   Column<std::uint8_t> admitted_;  // O: has reservations for all that it waits for
   VictimSelector selector_;
   std::optional<Rooms> then_;  // once the victims of a session have gone and it has started
-  Column<Amount> scratch_;
+  Column<Amount> scratch_, needed_;
   Column<Id> collected_;  // the last candidates of `collect` in their order; when recording
   Id blocker_ = kNoId;
   Id steps_ = 0;

@@ -18,12 +18,15 @@ from evenhand.plans.plan import Plan
 from evenhand.systems.backendai import columns
 from evenhand.systems.backendai.record import BACKENDAI
 from evenhand.systems.backendai.settings import BackendAISettings, PriorityPolicy, choice_of, read_options
-from evenhand.systems.backendai.words import compared
+from evenhand.systems.backendai.taken import chosen
+from evenhand.systems.backendai.told import told, told_of_unseen
 from evenhand.systems.base import Policy
 from evenhand.units.text import number
 
 if TYPE_CHECKING:
     from evenhand.diagnostics import Diagnostic
+    from evenhand.explain.facts import Facts
+    from evenhand.explain.told import Told
     from evenhand.model import Snapshot
     from evenhand.plans.memory import LiveRows
     from evenhand.state import State
@@ -68,7 +71,6 @@ class BackendAI(Policy):
     RECORD = BACKENDAI
     model = BackendAISettings
     CLOCKS: ClassVar[Mapping[str, float]] = {"schedule_interval": 10.0}
-    _COMPARED = compared
     __slots__ = ()
 
     settings: BackendAISettings
@@ -225,6 +227,20 @@ class BackendAI(Policy):
     def coming(self, rows: Snapshot) -> dict[str, Any]:
         """Return what the sessions of a workload set."""
         return columns.row_columns(rows, self.settings)
+
+    def told(
+        self, facts: Facts, what: str, row: int, met: Mapping[str, Any], recorded: Mapping[str, Any]
+    ) -> Told:
+        """Say what became of an allocation or a request; see `evenhand.explain.told.told_of_outcome`."""
+        return told(facts, what, row, met, recorded)
+
+    def told_of_unseen(self, facts: Facts, row: int) -> Told:
+        """Say why running work was not looked at, by its row."""
+        return told_of_unseen(facts, row)
+
+    def told_of_victim(self, facts: Facts, row: int) -> Told:
+        """Say by which rule, in which order and how a victim was chosen, by its row among the decisions."""
+        return chosen(facts, row)
 
     def standing(self, snapshot: Snapshot, row: int) -> str:
         """Say which priority a session has.

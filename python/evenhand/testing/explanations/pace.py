@@ -27,6 +27,12 @@ def _now(world: World, said: Said) -> None:
     must(told is None or told == world.now, "now is said to be", told)
 
 
+def _until(said: Said, instant: float) -> None:
+    """Raise `AssertionError` if it is said to be spared until another instant."""
+    told = said.compared.get("until")
+    must(told is None or abs(told - instant) < 1e-6, "until when", told, instant)
+
+
 @checks("allocation", "victim_cooldown")
 def victim_cooldown(world: World, said: Said) -> None:
     """Its operation was preempted less than the cooldown ago."""
@@ -44,6 +50,7 @@ def victim_cooldown(world: World, said: Said) -> None:
     must(any(abs(last - at) < 1e-6 for at in instants), "last preempted", last, instants)
     must(world.now - last < cooldown, "the cooldown has passed", world.now, last, cooldown)
     must(said.compared.get("victim_cooldown") == cooldown, "the cooldown", cooldown)
+    _until(said, last + cooldown)
 
 
 @checks("allocation", "spared_run_time")
@@ -55,6 +62,7 @@ def spared_run_time(world: World, said: Said) -> None:
     must(began in starts, "it began", began, starts)
     must(world.now - began < least, "it has run long enough", world.now, began, least)
     must(said.compared.get("spare_if_ran_less_than") == least, "the setting", least)
+    _until(said, began + least)
 
 
 @checks("allocation", "spared_ends_soon")

@@ -10,7 +10,8 @@ __all__ = ["MODULES", "load"]
 #: Where checks are.
 MODULES = (
     *("decided", "jobs", "pace"),
-    *("backendai.outcomes", "gridengine.outcomes", "gridengine.subordinates", "gridengine.victims"),
+    *("backendai.outcomes", "backendai.taken", "backendai.waiting"),
+    *("gridengine.outcomes", "gridengine.subordinates", "gridengine.victims"),
     *("yunikorn.candidates", "yunikorn.outcomes", "yunikorn.victims"),
     *("slurm.allocations", "slurm.requests"),
     *("ytsaurus.allocations", "ytsaurus.elements", "ytsaurus.requests", "ytsaurus.victims"),

@@ -9,6 +9,6 @@ Source: Backend.AI, proposal on preemption of low-priority sessions, and the pla
 
 from __future__ import annotations
 
-from evenhand.testing.sessions.plan import reference_plan
+from evenhand.testing.sessions.reference import reference_plan
 
 __all__ = ["reference_plan"]

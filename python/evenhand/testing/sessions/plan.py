@@ -20,48 +20,15 @@ from evenhand.testing.sessions.world import (
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
 
-__all__ = ["reference_plan"]
+__all__ = ["_Run"]
 
 Needs = list[tuple[Request | Container, Amounts]]
 
 
-def reference_plan(
-    snapshot: Snapshot,
-    settings: BackendAISettings | None = None,
-    state: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    """Plan one scheduling run by the published rules, slowly.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        One resource group.
-    settings : BackendAISettings, optional
-        Default: the preset "documented".
-    state : mapping, optional
-        "victims" of the last plan.
-
-    Returns
-    -------
-    dict
-        ``decisions`` and ``refusals`` as in a plan's JSON, with the keys that are decided here.
-
-    Raises
-    ------
-    InputError
-        If the settings of a row are wrong, or ranges of policies do not meet.
-    """
-    run = _Run(snapshot, settings or BackendAISettings(), state)
-    run.go()
-    waiting = [r for s in run.world.sessions for r in s.waiting() if r.name not in run.started]
-    return {
-        "decisions": run.decisions,
-        "refusals": [{"request": r.name, "rule": r.session.refused or run.rule_of(r)} for r in waiting],
-        "statuses": {},
-        "groups": {},
-        "diagnostics": [],
-        "state": {"victims": run.world.pace.victims()},
-    }
+def lacking(room: Room, amounts: Amounts, node: Any) -> Amounts:
+    """Return what a node lacks for amounts, without zeros."""
+    free = {r: room.free(node, r) for r, a in amounts.items() if a > 0}
+    return {r: amounts[r] - free[r] for r in free if amounts[r] > free[r]}
 
 
 class _Run:
@@ -82,6 +49,12 @@ class _Run:
         self.rules: dict[Session, str] = {}
         self.failed: dict[Session, Any] = {}  # the request that found no place
         self.slots = 0  # nodes on which it might have stood
+        self.rooms: list[dict[str, Amounts]] = []  # of each decision: what was free, and what was needed
+        self.places: dict[tuple[Session, Session], tuple[int, int]] = {}  # for whom, and who, of how many
+        self.wanted: list[Session] = []  # the last candidates on one agent, in order
+        self.lacks: dict[Session, list[Amounts]] = {}  # what each node lacked for that
+        self.asked: list[Session] = []  # that looked for victims, or might have
+        self.placed_for: dict[Session, list[Placed]] = {}  # where those will stand that others leave for
         self.step = 0
 
     def room(self, **suppositions: Any) -> Room:
@@ -196,7 +169,9 @@ class _Run:
     def note(self, session: Session, what: Request | Container, room: Room) -> None:
         """Note what found no place, and on how many nodes it might have stood."""
         self.failed[session] = what.name
-        self.slots = sum(room.allowed(what, n) for n in self.world.nodes)
+        able = [n for n in self.world.nodes if room.allowed(what, n)]
+        amounts = self.to_resume(what) if isinstance(what, Container) else what.amounts
+        self.slots, self.lacks[session] = len(able), [lacking(room, amounts, n) for n in able]
 
     def barred(self, what: Request | Container) -> str | None:
         """Return why something can run nowhere, whatever the room: of the nodes that come nearest."""
@@ -206,8 +181,19 @@ class _Run:
         nearest = ("node_not_schedulable", "wrong_tags", "wrong_node")
         return next((why for why in nearest if why in bars), "no_nodes")
 
+    def tell(self, room: Room, node: Any, needed: Amounts) -> None:
+        """Note what is free on a node (None: in the cluster) at a decision, and what is needed there."""
+        wide, all_of = self.world.in_cluster, self.world.resources
+        free = {r: room.free(node, r) if node is not None or r in wide else 0 for r in all_of}
+        self.rooms.append({"free": free, "needed": {r: a for r, a in needed.items() if a}})
+
     def start(self, session: Session, placed: list[Placed], suspended: bool, reason: str = "") -> None:
-        for p in placed:
+        again = [p.what for p in placed if isinstance(p.what, Container)]
+        if self.settings.suspend_approach == "keep":
+            again = []
+        for i, p in enumerate(placed):
+            whose = None if suspended else session
+            self.tell(self.room(whose=whose, placed=placed[:i], released=again), p.node, p.amounts)
             self.decisions.append(
                 {
                     "action": "resume" if suspended else "start",
@@ -282,6 +268,7 @@ class _Run:
         if served is not None:
             self.keep(session, [], served)
             return "waits_for_victims"
+        self.asked.append(session)
         if may_not is not None:
             return may_not
         found = candidates(self.world, self.settings, session, self.claimed)
@@ -292,12 +279,15 @@ class _Run:
         if chosen is None:
             return "no_room_even_with_victims"
         victims, placed = chosen
+        self.placed_for[session] = placed
         for victim, request in victims:
             self.take(session, victim, request, placed)
             self.world.pace.took(victim.name, victim.pool)
         self.claimed += [victim for victim, _ in victims]
         if self.settings.preemptor_room == "reserved":
-            for p in placed:
+            for i, p in enumerate(placed):
+                room = self.room(whose=session, leaving_counts=True, placed=placed[:i])
+                self.tell(room, p.node, p.amounts)
                 self.decisions.append(
                     {
                         "action": "reserve",
@@ -337,6 +327,7 @@ class _Run:
             return self.place(session, False, needs, leaving_counts=True, gone=gone) is not None
 
         wanted = self.wanted_group_wide(session, needs, found)
+        self.places |= {(session, s): (i, len(wanted)) for i, s in enumerate(wanted, 1)}
         victims = choose(wanted, self.settings, suffices, self.world.costs)
         while beyond := self.world.beyond_caps(victims):
             wanted = [s for s in wanted if s not in beyond]
@@ -396,6 +387,7 @@ class _Run:
         placed: list[Placed] = []
         victims: list[tuple[Session, Any]] = []
         left = list(left)
+        self.places = {key: at for key, at in self.places.items() if key[0] is not session}
 
         def room(*more: Session) -> Room:
             gone = [victim for victim, _ in victims]
@@ -415,6 +407,8 @@ class _Run:
                 for victim in self.collect(node, amounts, left, room):
                     victims.append((victim, what.name))
                     left.remove(victim)
+                among = len(self.wanted)
+                self.places |= {(session, s): (i, among) for i, s in enumerate(self.wanted, 1)}
             placed.append(Placed(what, node, amounts))
         return victims, placed
 
@@ -445,9 +439,9 @@ class _Run:
             missing, gives = lacks(taken), self.here(one, node)
             return any(missing[r] > 0 and gives[r] > 0 for r in missing)
 
-        wanted = self.wanted_on(node, amounts, left, base)
+        self.wanted = self.wanted_on(node, amounts, left, base)
         return choose(
-            wanted, self.settings, lambda gone: not any(lacks(gone).values()), self.world.costs, helps
+            self.wanted, self.settings, lambda gone: not any(lacks(gone).values()), self.world.costs, helps
         )
 
     def lacks_on(self, node: Any, amounts: Amounts, base: Room, taken: Sequence[Session] = ()) -> Amounts:
@@ -474,6 +468,8 @@ class _Run:
         for c in victim.running():
             stands = next((p.what.name for p in placed if p.node == c.node), session.waiting()[0].name)
             kept: Mapping[str, int] = will_keep(c, self.world, self.settings)
+            needed = self.needed(c, placed)
+            self.tell(self.room(whose=session, leaving_counts=True), c.node, needed)
             self.decisions.append(
                 {
                     "action": "preempt",
@@ -493,6 +489,18 @@ class _Run:
                     "kept": self.amounts(kept),
                 }
             )
+
+    def needed(self, c: Container, placed: list[Placed]) -> Amounts:
+        """Return what of all that is placed a container's room can serve."""
+        gives = freed(c, self.world, self.settings)
+        return {
+            r: sum(
+                p.amounts[r]
+                for p in placed
+                if (gives[r] > 0 if r in self.world.in_cluster else p.node == c.node)
+            )
+            for r in self.world.resources
+        }
 
     def amounts(self, quanta: Mapping[str, int]) -> dict[str, float]:
         return {r: a * self.world.quantum[r] for r, a in quanta.items() if a}
