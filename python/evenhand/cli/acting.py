@@ -43,10 +43,14 @@ def watch(args: argparse.Namespace) -> int:
     if args.adapter not in (known := sorted(adapters.available())):
         said = f"{args.adapter!r} is none of {', '.join(known)}{nearest(args.adapter, known)}"
         raise Failure(f"argument --adapter: {said}", usage=True)
+    for option in ("evict", "pools"):
+        if args.adapter != "slurm" and getattr(args, option) is not None:
+            raise Failure(f"argument --{option}: only with --adapter slurm", usage=True)
     try:
         options = {}
         if args.adapter == "slurm":
-            options = {"evict": args.evict, "timeout": args.timeout, "pools": args.pools}
+            options = {"evict": args.evict or "requeue_hold", "pools": args.pools or "partition"}
+            options["timeout"] = args.timeout
         elif args.adapter == "gridengine":
             options = {"timeout": args.timeout}
         adapter = adapters.load(args.adapter, **options)

@@ -246,8 +246,7 @@ def _watch_command(commands: argparse._SubParsersAction[Parser]) -> None:
     watch.add_argument(
         "--pools",
         choices=("partition", "account", "user"),
-        default="partition",
-        help="what becomes a pool; default: partition",
+        help="what becomes a pool of Slurm; default: partition",
     )
     watch.add_argument(
         "--state", metavar="FILE", help="state to start from, if it exists; replaced every round"
@@ -271,8 +270,8 @@ def _watch_command(commands: argparse._SubParsersAction[Parser]) -> None:
     watch.add_argument(
         "--evict",
         choices=("requeue_hold", "requeue", "as_planned"),
-        default="requeue_hold",
-        help="how victims leave; default: requeue_hold (requeued, and held until their beneficiary runs)",
+        help="how victims leave Slurm; default: requeue_hold (requeued, and held until their beneficiary "
+        "runs)",
     )
     caps = watch.add_argument_group("most victims (0: no cap)")
     caps.add_argument("--per-run", type=Whole(0), default=100, metavar="N", help="in a round; default: 100")

@@ -132,12 +132,14 @@ def test_an_open_step_is_shown(world: World, capsys: pytest.CaptureFixture[str])
 def test_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     for more in (
         *(["--interval", "0"], ["--per-run", "-1"], ["--evict", "kill"], ["--policy", "nobody"]),
-        ["--once", "--adapter", "nobody"],
+        *(["--once", "--adapter", "nobody"], ["--adapter", "gridengine", "--pools", "user"]),
+        ["--adapter", "gridengine", "--evict", "requeue"],
     ):
         with pytest.raises(SystemExit) as caught:
             main(["watch", "--journal", "j", *more])
         assert caught.value.code == 2
-        assert f"argument {more[-2]}: '{more[-1]}' is " in capsys.readouterr().err
+        said = "only with --adapter slurm" if "gridengine" in more else f"'{more[-1]}' is "
+        assert f"argument {more[-2]}: {said}" in capsys.readouterr().err
 
 
 def test_figures_that_cannot_be_written_stop_nothing(
