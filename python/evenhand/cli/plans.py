@@ -116,7 +116,7 @@ def demo_lines(result: Plan, room: int) -> list[Line]:
 
     lines: list[Line] = [[("head", "The plan, as if nothing had changed for ten minutes")]]
     for sentence in (plan_sentence(result), *starving_sentences(result.statuses)):
-        lines += [[("", part)] for part in textwrap.wrap(sentence, room)]
+        lines += [[("", part)] for part in textwrap.wrap(sentence, room, break_on_hyphens=False)]
     victims = result.decisions.victims
     if not len(victims):
         return lines
@@ -129,7 +129,7 @@ def demo_lines(result: Plan, room: int) -> list[Line]:
     for does, row, most in asked:
         sentences = result.why(names[row], table="allocations").sentences[:most]
         lines += [[], [("head", f"Why does {label(str(names[row]))} {does}?")]]
-        lines += [[("", part)] for part in textwrap.wrap(" ".join(sentences), room)]
+        lines += [[("", part)] for part in textwrap.wrap(" ".join(sentences), room, break_on_hyphens=False)]
     return lines
 
 

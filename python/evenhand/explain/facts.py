@@ -155,10 +155,11 @@ class Facts:
     def pairs(self, values: Mapping[str, Any]) -> str:
         """Return what was compared: ``priority 7, preemptible_priority 5``."""
         now, units = self.snapshot.now, self.snapshot.units
-        return ", ".join(
-            f"{name_of(name.replace('_of_', ' of '))} {written.named(name, value, now, units)}"
-            for name, value in values.items()
-        )
+        pairs = []
+        for name, value in values.items():
+            key, text = name_of(name.replace("_of_", " of ")), written.named(name, value, now, units)
+            pairs.append(text if text.startswith(f"{key} ") else f"{key} {text}")  # pool pool p
+        return ", ".join(pairs)
 
     def instant(self, value: float) -> str:
         """Return an instant: ``2026-01-01 00:00:30 UTC``, or ``3,600 s`` where times are not Unix times."""

@@ -121,8 +121,8 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
     if because:
         first = first.removesuffix(".") + because
     verdict = refused.rule if refused else looked_at[0]["outcome"] if looked_at else ""
-    if not because and facts.shared:
-        first, found = _begun(first, found, verdict)
+    if not because and facts.shared and looked_at:
+        first, found = _begun(first, found, verdict, refused.message if refused else "")
     compared = facts.compared(refused.rule, operation, row) if refused else {}
     unseen = _unseen(facts, row, refused.rule) if refused and not looked_at else NOTHING
     if unseen.text:
@@ -161,12 +161,17 @@ def _unseen(facts: Facts, row: int, rule: str) -> Told:
     return told_of_outcome(facts, "request", row, none, {})
 
 
-def _begun(first: str, found: list[Claim], verdict: str) -> tuple[str, list[Claim]]:
-    """Return a first sentence that ends with what a stage says of the verdict, and the other claims."""
+def _begun(first: str, found: list[Claim], verdict: str, otherwise: str = "") -> tuple[str, list[Claim]]:
+    """Return a first sentence that ends with what a stage says of the verdict, and the other claims.
+
+    Where no stage says it, it was found at the end: then it ends with other words.
+    """
     for place, claim in enumerate(found):
         if claim.code == verdict and claim.sentence.startswith("In the "):
             rest = [*found[:place], *found[place + 1 :]]
             return f"{first.removesuffix('.')}: i{claim.sentence[1:]}", rest
+    if otherwise:
+        first = f"{first.removesuffix('.')}: {otherwise[:1].lower()}{otherwise[1:]}"
     return first, found
 
 

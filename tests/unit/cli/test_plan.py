@@ -344,7 +344,7 @@ def test_the_demo_goes_on_to_a_plan(calls: Any, run: Any, monkeypatch: pytest.Mo
         "3 preempted",
         "1 of 3 operations below their fair share",
         "Why does a09 leave?\nAllocation a09 of operation A leaves node n1",
-        "Why does a01 stay?\nAllocation a01 of operation A on node n1 was not preempted.",
+        "Why does a01 stay?\nAllocation a01 of operation A on node n1 was not preempted:",
         "preempt  a09 of A  n1    b of B  2 cpu, 5 memory",
     ]
     places = [plan.index(text) for text in order]

@@ -259,3 +259,22 @@ def test_a_given_starvation_is_not_contradicted() -> None:
     plan = planned(data, given={"starvation": {"p": "starving"}})
     told = str(plan.why_not("r", table="requests"))
     assert "pool p is not below" not in told
+
+
+def test_a_threshold_of_nothing_spares_nothing() -> None:
+    given = {"starvation": {"b": "aggressively_starving"}}
+    thresholds = {
+        "aggressive_preemption_satisfaction_threshold": 0.0,
+        "preemption_satisfaction_threshold": 2.0,
+    }
+    plan = planned(FULL, given=given, **thresholds)
+    victims = [plan.why(d.allocation) for d in plan.decisions.victims]
+    assert [one.code for one in victims] == ["aggressive_preemption"]
+    assert "would have been spared" not in victims[0].summary
+
+
+def test_a_pool_is_named_once() -> None:
+    pool = {"name": "p", "settings": {"max_victims_per_hour": 0}}
+    data = {**FULL, "pools": [pool], "operations": [{"name": "a", "pool": "p"}, {"name": "b"}]}
+    told = str(planned(data, given=STARVING).why("a3"))
+    assert "(pool p, victims 0, max_victims_per_hour 0)" in told

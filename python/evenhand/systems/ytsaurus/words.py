@@ -200,8 +200,9 @@ def _spared_by(facts: Facts, decision: Decision, numbers: dict[str, Any]) -> str
         "preemptible": "preemption_satisfaction_threshold",
         "aggressively_preemptible": "aggressive_preemption_satisfaction_threshold",
     }.get(str(group))
-    if setting is None or (facts.plan.given or {}).get("groups"):
+    factor = 0.0 if setting is None else facts.setting(setting)
+    if setting is None or not factor or (facts.plan.given or {}).get("groups"):
         return ""
-    factor = numbers[setting] = facts.setting(setting)
+    numbers[setting] = factor
     share = "its operation's fair share" if factor == 1 else f"{number(factor)} of its operation's fair share"
     return f"within {share} ({setting}) it would have been spared"
