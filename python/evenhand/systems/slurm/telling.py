@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from evenhand.explain.facts import Facts
     from evenhand.model import Snapshot
 
-__all__ = ["Telling", "leaving_for", "of_allocation"]
+__all__ = ["Telling", "leaving_for", "not_listed", "of_allocation"]
 
 _BACKFILL = "in the backfill pass "
 
@@ -221,7 +221,7 @@ def _spared_fits_without(t: Telling) -> Told:
         leaving = leaving_for(t.snapshot, t.asks)
         has = "has" if len(leaving) == 1 else "have"
         text = f"{t.asking} fits{where}{at} once {listed(leaving)} {has} left, asked to leave for it before"
-        return Told({**found, "leaving": leaving}, text)
+        return Told({**found, "leaving": leaving, **not_listed(leaving)}, text)
     place, count, victims = (int(t.numbers[name]) for name in ("place", "candidates", "victims"))
     found |= {"place": place, "candidates": count, "victim_jobs": victims}
     jobs = f"{victims:,} other job{'s' * (victims != 1)}"
@@ -285,6 +285,13 @@ def _on(nodes: list[str]) -> str:
     if not nodes:
         return "no node"
     return f"{'node' if len(nodes) == 1 else 'nodes'} {listed(nodes)}"
+
+
+def not_listed(names: list[str]) -> dict[str, int]:
+    """Return how many of so many names a sentence does not list, as a number; nothing where it lists all."""
+    shown = set(listed(names).replace(" and ", ", ").split(", "))
+    more = sum(name_of(name) not in shown for name in names)
+    return {"more": more} if more else {}
 
 
 def leaving_for(snapshot: Snapshot, operation: int) -> list[str]:

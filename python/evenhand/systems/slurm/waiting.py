@@ -11,7 +11,7 @@ from evenhand.building.readback import NO_TIME
 from evenhand.explain.facts import listed, name_of, seconds
 from evenhand.explain.told import NOTHING, Told
 from evenhand.reasons import OUTCOMES
-from evenhand.systems.slurm.telling import Telling, leaving_for
+from evenhand.systems.slurm.telling import Telling, leaving_for, not_listed
 
 if TYPE_CHECKING:
     from evenhand.explain.facts import Facts
@@ -179,7 +179,7 @@ def _waits_for_victims(t: Telling) -> Told:
     if not leaving:
         return NOTHING
     has = "has" if len(leaving) == 1 else "have"
-    found: dict[str, Any] = {"leaving": leaving}
+    found: dict[str, Any] = {"leaving": leaving, **not_listed(leaving)}
     text = f"it starts once {listed(leaving)} {has} left"
     names = [str(name) for name in t.snapshot.names("allocations")]
     deadlines = np.asarray(t.snapshot._core.column("allocations", "deadline"))

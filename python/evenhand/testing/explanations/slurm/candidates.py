@@ -204,12 +204,14 @@ class Emptied:
         plain = lacks_of(world, need, free)
         if not self.taken(node):
             return [plain]
-        if any(shares_no_node(world, o) for o in self.others_on(node)):
-            alone = {r: float(a) for r, a in need.items() if r not in world.wide}
-            return [_most(plain, alone)]
+        alone = _most(plain, {r: float(a) for r, a in need.items() if r not in world.wide})
         has = world.amounts(world.row("nodes", node).get("capacity"))
-        used = {r: has[r] - free[r] for r in world.resources if r not in world.wide}
-        return [_most(plain, used)]
+        used = _most(plain, {r: has[r] - free[r] for r in world.resources if r not in world.wide})
+        others = self.others_on(node)
+        if any(all(shares_no_node(world, o, part) for part in parts_of(world, o)) for o in others):
+            return [alone]
+        # One that started may have done so in another of its partitions.
+        return [alone, used] if any(shares_no_node(world, o) for o in others) else [used]
 
     def fits(self, request: Row, node: object) -> bool:
         """Return whether a request has room on a node."""

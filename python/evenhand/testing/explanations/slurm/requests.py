@@ -265,7 +265,8 @@ def behind_first_waiting(world: World, said: Said) -> None:
         must(node in nodes, "it may not run on", node)
     resumes = any(World.state_of(a) == "preempted" for a in world.tables["allocations"].values())
     ends = any(ending_on(world, node, mine["name"]) for node in nodes)
-    waits = nodes & nodes_of_others(world, mine)
+    # Its own turn in another of its partitions may have closed those nodes, too.
+    waits = nodes & nodes_of_others(world, mine) or len(parts_of(world, mine)) > 1
     must(waits or resumes or ends or not nodes, "no other job waits for its nodes", sorted(nodes))
 
 
