@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -169,7 +170,8 @@ def _begun(first: str, found: list[Claim], verdict: str, otherwise: str = "") ->
     for place, claim in enumerate(found):
         if claim.code == verdict and claim.sentence.startswith("In the "):
             rest = [*found[:place], *found[place + 1 :]]
-            return f"{first.removesuffix('.')}: i{claim.sentence[1:]}", rest
+            said = re.sub(r"^I(n the [\w ]*): ", r"i\1, ", claim.sentence)
+            return f"{first.removesuffix('.')}: i{said[1:]}", rest
     if otherwise:
         first = f"{first.removesuffix('.')}: {otherwise[:1].lower()}{otherwise[1:]}"
     return first, found

@@ -109,7 +109,7 @@ def test_a_request_of_which_a_part_starts() -> None:
     told = plan.why_not("b")
     assert told.code == "no_free_room"
     assert told.sentences[0] == (
-        "Request b of operation B (2 cpu, 4 memory, 3 times) starts 2 of 3 times only: in the regular stage:"
+        "Request b of operation B (2 cpu, 4 memory, 3 times) starts 2 of 3 times only: in the regular stage,"
         " node n1 has too little free room: nothing is missing."
     )
     data = copy.deepcopy(CLUSTER)
@@ -156,7 +156,7 @@ def test_that_nothing_was_to_be_repaired_is_said_only_where_nothing_else_is() ->
     more = {"node": "n1", "stage": "preemptive", "outcome": "operation_starving"}
     told = make(traces={("allocation", "a01"): [none, more]}).why("a01")
     assert told.code == "operation_starving"
-    assert told.summary.endswith(": in the preemptive stage: operation A is starving itself.")
+    assert told.summary.endswith(": in the preemptive stage, operation A is starving itself.")
     assert [row["outcome"] for row in told.looked_at] == ["operation_starving", "no_violation"]
     alone = make(traces={("allocation", "a01"): [none]}).why("a01")
     assert alone.code == "no_violation"
@@ -168,7 +168,7 @@ def test_a_request_that_waits(plan: Any) -> None:
     assert told == plan.why_not("C"), "the operation's only request"
     assert told.code == "limits_of_operation_or_pool"
     assert told.sentences[0] == (
-        "Request c of operation C (1 cpu) did not start: in the regular stage: with it, operation C or a pool"
+        "Request c of operation C (1 cpu) did not start: in the regular stage, with it, operation C or a pool"
         " above it would be over its limits by 1 cpu (the nearest of 3 times)."
     )
     (row,) = told.looked_at

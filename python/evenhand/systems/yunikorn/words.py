@@ -224,7 +224,7 @@ def _waits(seen: Seen) -> _Told | None:
         return f"it needs its {facts.of_node(node, '')}, and preempts nowhere else", {"required_node": node}
     if now < until:
         numbers = {"since": since, "until": until, "delay": delay}
-        text = f"it waits since {facts.when(since)}, and may preempt from {facts.when(until)} on"
+        text = f"it has waited since {facts.when(since)}, and may preempt from {facts.when(until)} on"
         return f"{text}: preemption.delay of its queue is {seconds(delay)}", numbers
     last, again = seen.time("last_attempt"), seen.time("again_from")
     if last is None or again is None:
