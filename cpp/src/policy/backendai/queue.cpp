@@ -87,8 +87,8 @@ Column<double> Run::sequence() const {
   for (const Id o : operations_)
     for (Size r = 0; r < width_; ++r)
       if (total[r] > 0)
-        out[o] = std::max(out[o], static_cast<double>(held[user(o) + r]) /
-                                      static_cast<double>(total[r]));
+        out[o] = std::max(out[o],
+                          static_cast<double>(held[user(o) + r]) / static_cast<double>(total[r]));
   return out;
 }
 

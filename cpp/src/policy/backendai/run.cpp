@@ -154,7 +154,7 @@ const Amount* Run::needed_at(const Entry& entry, Id node, const Amount* freed) {
     }
   }
   return any || std::ranges::any_of(needed_, [](Amount a) { return a > 0; }) ? needed_.data()
-                                                                              : nullptr;
+                                                                             : nullptr;
 }
 
 void Run::add(Decision d, const DecisionAmounts& amounts) {

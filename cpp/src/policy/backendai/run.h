@@ -58,7 +58,7 @@ struct Attempt {
   Column<Spared> spared{};  // O: by the pace; empty: none is
   Column<Index> place{};    // O: among the candidates in their order, from 1; 0: it is none
   Column<Index> among{};    // O: of how many
-  Column<Id> nodes{};  // where the session is to be placed
+  Column<Id> nodes{};       // where the session is to be placed
 };
 
 class Run {

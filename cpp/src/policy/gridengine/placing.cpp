@@ -290,15 +290,14 @@ Column<Id> Run::planned_there(const Entry& entry) const {
     for (Size r = 0; r < width_; ++r)
       there |= entry.missing[r] > 0 && p.need[r] > 0 &&
                (p.node == entry.best || resources().scope[r] == ResourceScope::kCluster);
-    if (there && std::ranges::find(found, p.operation) == found.end())
-      found.push_back(p.operation);
+    if (there && std::ranges::find(found, p.operation) == found.end()) found.push_back(p.operation);
   }
   return found;
 }
 
 void Run::nearest_now(Entry& entry, const Unit& unit, bool first, bool open_only) const {
-  const bool plain = first && unit.request != kNoId &&
-                     Where::anywhere(state_, unit.request) && !subordination_.has_pairs();
+  const bool plain = first && unit.request != kNoId && Where::anywhere(state_, unit.request) &&
+                     !subordination_.has_pairs();
   const Column<Amount> need(unit.need, unit.need + width_);
   if (plain && seen_nodes_ >= 0 && seen_need_ == need) {
     entry.nodes = seen_nodes_;

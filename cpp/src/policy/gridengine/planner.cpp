@@ -41,8 +41,7 @@ void report(const Run& run, Recorder& recorder) {
   if (slot == kNoId || preemptee) {
     for (const Entry& of : run.queue) {
       if (of.operation != operation || of.preemptee != preemptee) continue;
-      const bool without =
-          of.outcome == Outcome::kNoRoomEvenWithVictims && !of.without.empty();
+      const bool without = of.outcome == Outcome::kNoRoomEvenWithVictims && !of.without.empty();
       const Entry& e = without ? of.without[0] : of;
       recorder.events.push_back({kNoId, Stage::kSchedulingRun, of.outcome, operation, request, slot,
                                  e.missing.empty() ? nothing : e.missing});
@@ -50,7 +49,8 @@ void report(const Run& run, Recorder& recorder) {
       bool lacks = false;  // a stopped part by itself; its job resumes as a whole
       for (std::size_t i = 0; i < e.units.size() && !e.unit_missing.empty(); ++i) {
         const Amount* own = e.unit_missing.row(i, state.width());
-        if (e.units[i].slot != slot || std::all_of(own, own + state.width(), not_positive)) continue;
+        if (e.units[i].slot != slot || std::all_of(own, own + state.width(), not_positive))
+          continue;
         event.missing.assign(own, own + state.width());
         lacks = true;
       }

@@ -43,8 +43,8 @@ struct Entry {
   Time duration = kForever;  // planned, with what is added to it
   Outcome outcome = Outcome::kNoFreeRoom;
   Id failed = kNoId, failed_slot = kNoId;  // what found no place: a request, or a stopped part
-  Index nodes = 0;                // on which it might run
-  Column<Amount> missing{};       // R, on the best of them
+  Index nodes = 0;                         // on which it might run
+  Column<Amount> missing{};                // R, on the best of them
   Id best = kNoId;
   bool planned = false;           // that is free now, and planned for others while it would run
   Column<Id> planned_for{};       // these jobs have it; when recording
@@ -327,7 +327,7 @@ class Run {
   const ClusterState& state_;
   Pace& pace_;
   Subordination subordination_;
-  std::vector<Planned> plans_;  // when recording
+  std::vector<Planned> plans_;    // when recording
   bool record_, closed_ = false;  // closed_: a suspended queue was in the way of the last placing
   Size width_;
   Column<Id> nodes_, operations_;  // that there are, in canonical order
