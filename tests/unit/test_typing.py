@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import shutil
 import subprocess
@@ -44,18 +43,6 @@ def test_every_policy_has_each_kind_of_mistake(policy: type[eh.policies.Policy])
     for kind in ("misspelt", "no such preset", "no such choice", "a flag"):
         assert any(f"# mistake: {kind}" in line for line in marks), kind
     assert any("# mistake" not in line for line in marks)
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-def test_settings_stand_in_the_signature_and_in_help(policy: type[eh.policies.Policy]) -> None:
-    given = dict(inspect.signature(policy).parameters)
-    assert given.pop("preset").default == "documented"
-    assert list(given) == list(policy.model.model_fields)
-    text = inspect.getdoc(policy) or ""
-    for name, parameter in given.items():
-        assert parameter.default == getattr(policy().settings, name)
-        assert f"\n{name} : default " in text
-    assert all(field.description for field in policy.model.model_fields.values())
 
 
 def test_a_policy_shows_what_differs_from_its_preset() -> None:

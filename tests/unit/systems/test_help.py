@@ -7,9 +7,9 @@ import inspect
 import pytest
 
 import evenhand as eh
+from evenhand.systems import SYSTEMS
 
-POLICIES = [eh.policies.YTsaurus, eh.policies.YuniKorn, eh.policies.BackendAI, eh.policies.Slurm]
-POLICIES += [eh.policies.GridEngine]
+POLICIES = [system.policy for system in SYSTEMS.values()]
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -20,7 +20,9 @@ def test_signature_has_a_keyword_a_setting_with_its_type(policy: type[eh.Policy]
     shown = str(inspect.signature(policy))
     assert "Annotated" not in shown
     assert "<function" not in shown
-    for parameter in list(given.values())[1:]:
+    assert given["preset"].default == "documented"
+    for name, parameter in list(given.items())[1:]:
+        assert parameter.default == getattr(policy().settings, name)
         assert parameter.kind is inspect.Parameter.KEYWORD_ONLY
         assert parameter.annotation is not inspect.Parameter.empty
 

@@ -94,8 +94,8 @@ def test_an_ask_whose_victims_leave_says_for_which_it_waits() -> None:
 def test_an_ask_that_may_not_preempt_yet_says_since_when_and_from_when_it_may() -> None:
     plan = planned(cluster(requests=[{**ONE, "submit_time": 90}]), per_ask())
     assert asked(plan) == (
-        "Request ask of operation p (1 cpu) did not start: it has waited since 90 s (10 s ago), and may preempt"
-        " from 120 s (in 20 s) on: preemption.delay of its queue is 30 s."
+        "Request ask of operation p (1 cpu) did not start: it has waited since 90 s (10 s ago), and may"
+        " preempt from 120 s (in 20 s) on: preemption.delay of its queue is 30 s."
     )
     never = cluster(requests=[{**ONE, "settings": {"allow_preempt_other": False}}])
     assert asked(planned(never, per_ask())).endswith("it may never preempt: it has allow_preempt_other off.")

@@ -6,16 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evenhand.systems.backendai.settings import BackendAISettings
-from evenhand.testing.sessions.room import Placed, Room, bar, in_force, mode_of, will_keep
+from evenhand.testing.sessions.room import Placed, Room, bar, in_force, lacking, mode_of, will_keep
 from evenhand.testing.sessions.victims import candidates, choose, freed, ordered, usable
-from evenhand.testing.sessions.world import (
-    Amounts,
-    Container,
-    Request,
-    Session,
-    World,
-    read_world,
-)
+from evenhand.testing.sessions.world import Amounts, Container, Request, Session, World, read_world
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
@@ -23,12 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["_Run"]
 
 Needs = list[tuple[Request | Container, Amounts]]
-
-
-def lacking(room: Room, amounts: Amounts, node: Any) -> Amounts:
-    """Return what a node lacks for amounts, without zeros."""
-    free = {r: room.free(node, r) for r, a in amounts.items() if a > 0}
-    return {r: amounts[r] - free[r] for r in free if amounts[r] > free[r]}
 
 
 class _Run:

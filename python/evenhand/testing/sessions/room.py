@@ -9,7 +9,7 @@ from typing import Any
 from evenhand.systems.backendai.settings import BackendAISettings
 from evenhand.testing.sessions.world import Amounts, Container, Request, Session, World
 
-__all__ = ["Placed", "Room", "bar", "in_force", "mode_of", "will_keep"]
+__all__ = ["Placed", "Room", "bar", "in_force", "lacking", "mode_of", "will_keep"]
 
 
 @dataclass(frozen=True)
@@ -153,3 +153,9 @@ def bar(what: Request | Container, node: Any, world: World, settings: BackendAIS
     if isinstance(what, Request) and not set(what.tags) <= set(row["tags"]):
         return "wrong_tags"
     return None if row["schedulable"] else "node_not_schedulable"
+
+
+def lacking(room: Room, amounts: Amounts, node: Any) -> Amounts:
+    """Return what a node lacks for amounts, without zeros."""
+    free = {r: room.free(node, r) for r, a in amounts.items() if a > 0}
+    return {r: amounts[r] - free[r] for r in free if amounts[r] > free[r]}
