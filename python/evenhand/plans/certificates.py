@@ -105,7 +105,7 @@ class Certificate:
     quantum : tuple of float
         Of each resource.
     columns : tuple of str
-        What rows of amounts count: resources; over many nodes with Slurm also who is in the way of a whole
+        What rows of amounts count: resources; over many nodes with Slurm also what is in the way of a whole
         node ("<in the way>").
     node : str, int or None
         Of "amounts".

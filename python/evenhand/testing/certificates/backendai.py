@@ -51,8 +51,8 @@ def question(plan: Plan, step: int, node: str | None) -> Question:
 
     Notes
     -----
-    Everything is counted anew: the queue, priorities, free room, who may go, in which order. What was decided
-    in the turns before is the plan's.
+    Everything is counted anew: the queue, priorities, free room, what may go and in which order. What was
+    decided in the turns before is the plan's.
     """
     said = plan.to_dict()
     whose = next(d["beneficiary"]["operation"] for d in said["decisions"] if d["step"] == step)

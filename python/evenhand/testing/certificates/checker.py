@@ -56,7 +56,7 @@ def check_certificate(plan: Plan, step: int, certificate: Certificate | None = N
     Notes
     -----
     Derived anew in Python, from the snapshot, the settings, the state before, and the decisions of the steps
-    before: who may be a victim, in which order and at which cost; what each frees on which node; what is
+    before: what may be a victim, in which order and at which cost; what each frees on which node; what is
     missing there. Sums and bounds are exact fractions.
 
     Taken on trust. YTsaurus: fair shares, statuses and thresholds of the plan's update. BackendAI with
@@ -131,7 +131,7 @@ def _same_numbers(plan: Plan, step: int, certificate: Certificate) -> None:
 
 
 def _same_victims(plan: Plan, step: int, certificate: Certificate, names: list[str]) -> None:
-    """Compare the victims with the plan's; beside them, Slurm lets those go who share the cpus."""
+    """Compare the victims with the plan's; beside them, Slurm lets those go that share the cpus."""
     own = [d for d in plan.decisions if d.step == step and d.action == "preempt"]
     of = "allocation" if certificate.table == "allocations" else "operation"
     made = {str(getattr(d, of)) for d in own}

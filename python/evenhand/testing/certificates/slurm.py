@@ -45,7 +45,7 @@ def question(plan: Plan, step: int) -> Question:
     Notes
     -----
     Everything is counted anew, in the passes of the run: the queue, priorities, which nodes are open, free
-    room, who may go, in which order. Victims of the steps before are the plan's.
+    room, which jobs may go, in which order. Victims of the steps before are the plan's.
     """
     state = {} if plan.state_before is None else plan.state_before.to_dict()
     kept = {} if plan.state_before is None else plan.state_before.operations
@@ -144,7 +144,7 @@ def _question(
 
 
 class _Places:
-    """What nodes lack for a job, and what others free there; the last column: who is in the way."""
+    """What nodes lack for a job, and what others free there; the last column: which jobs are in the way."""
 
     def __init__(self, run: _Before, base: Room, job: Job, useful: Sequence[Job]) -> None:
         self.run, self.world, self.base, self.job, self.useful = run, run.world, base, job, useful

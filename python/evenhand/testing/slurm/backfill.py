@@ -1,4 +1,4 @@
-"""The backfill pass: every job on nodes that are kept for nobody, now or later."""
+"""The backfill pass: every job on nodes that are kept for no job, now or later."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SPAN = 30.0
 
 @dataclass
 class _Slot:
-    """A span of time, and the nodes that are kept for nobody during it."""
+    """A span of time, and the nodes that are kept for no job during it."""
 
     begin: float
     end: float
@@ -169,7 +169,7 @@ class Backfill(Main):
             return rule or waits
 
     def _start_now(self, this: _Pass, job: Job, free: frozenset[str]) -> str | None:
-        """Start a job or preempt for it on nodes that are kept for nobody; return why it waits."""
+        """Start a job or preempt for it on nodes that are kept for no job; return why it waits."""
         if job in self.told:
             return "waits_for_victims"
         rule = self.select(job, frozenset(self.world.nodes) - free)

@@ -1,4 +1,4 @@
-"""Where a job is placed over others that share their cpus with it, and who of them then has to wait."""
+"""Where a job is placed over others that share their cpus with it, and which of them then have to wait."""
 
 from __future__ import annotations
 

@@ -356,7 +356,7 @@ class Main:
     def choose(
         self, base: Room, job: Job, wanted: list[Job], blocked: frozenset[str], *modes: Sequence[str]
     ) -> tuple[Spots, list[Job]] | None:
-        """Return where a job would be placed and who is preempted for it, or None: no room."""
+        """Return where a job would be placed and which jobs are preempted for it, or None: no room."""
         return choose(self.world, base, job, wanted, blocked, *modes)
 
     # --- what is done
@@ -454,7 +454,7 @@ class Main:
         return all(v <= free[r] for r, v in more.items() if v > 0)
 
     def _goes_on(self, room: Room, job: Job) -> bool:
-        """Whether a suspended job fits where it is, beside those who are there."""
+        """Whether a suspended job fits where it is, beside those that are there."""
         mine = [a for a in job.allocations if a.state == "preempted"]
         linear = self.world.settings.SelectType == "select/linear"
         for a in mine:
@@ -465,7 +465,7 @@ class Main:
         return all(self._return(trial, job, a) for a in mine)
 
     def _afterwards(self) -> Room:
-        """Return the room once all who leave for a job have gone and it has started."""
+        """Return the room once all that leave for a job have gone and it has started."""
         world, room = self.world, self.room.copy()
         for job, spots in self.held:
             self._add_leaving(room, job)

@@ -43,7 +43,7 @@ def _first_come(world: World) -> bool:
 
 
 def _by_qos(world: World, base: list[tuple[Job, Turn]]) -> list[tuple[Job, Turn]]:
-    """Take the first whom nobody at the head of another QOS may preempt."""
+    """Take the first that no job at the head of another QOS may preempt."""
     flags = split_mode(world.settings.PreemptMode)[1]
     heads: dict[str | None, list[int]] = {}
     for spot, (job, _) in enumerate(base):

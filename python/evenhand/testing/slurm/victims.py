@@ -1,4 +1,4 @@
-"""Who may be preempted, where a job would be placed, and who then is."""
+"""Which jobs may be preempted, where a job would be placed, and which then are."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def choose(
     blocked: frozenset[str],
     modes: Sequence[str] = _ENDS,
 ) -> tuple[Spots, list[Job]] | None:
-    """Return where a job would be placed and who is preempted for it, or None if that does not suffice."""
+    """Return where a job would be placed and what is preempted for it; None: that does not suffice."""
     s = world.settings
 
     def helps(job: Job) -> bool:

@@ -114,12 +114,12 @@ class Job:
 
     @property
     def whole_nodes(self) -> bool:
-        """Whether nobody else may be on its nodes."""
+        """Whether no other job may be on its nodes."""
         return bool(self.own.get("exclusive")) or self.partition.OverSubscribe == "EXCLUSIVE"
 
 
 class Room:
-    """Free amounts by node, of licences for all together; who is where."""
+    """Free amounts by node, of licences for all together; which job is where."""
 
     def __init__(self, free: dict[str | None, Amounts], there: dict[str, list[Job]]) -> None:
         self.free = {node: dict(amounts) for node, amounts in free.items()}

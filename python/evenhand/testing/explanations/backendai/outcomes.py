@@ -84,7 +84,7 @@ def not_suspendable(world: World, said: Said) -> None:
 
 @checks("allocation", "other_scope", system=_SYSTEM)
 def other_scope(world: World, said: Said) -> None:
-    """Whether it is of another user, project or domain; who names none is in no scope."""
+    """Whether it is of another user, project or domain; work that names none is in no scope."""
     own, asks = own_of(world, said), asks_of(world, said)
     must(own.scope is None or own.scope != asks.scope, "the same", own.scope, asks.scope)
     scope = world.settings.victim_scope

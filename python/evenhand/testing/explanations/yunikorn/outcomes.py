@@ -43,7 +43,7 @@ def at_some_time(world: World, holds: Callable[[int], bool], what: str, *told: o
 
 
 def close(told: Any, found: Any) -> bool:
-    """Return whether amounts that are told are those that were found."""
+    """Return whether amounts that are said are those that were found."""
     return isinstance(told, dict) and all(abs(found.get(r, 0.0) - a) < 1e-6 for r, a in told.items())
 
 
