@@ -69,7 +69,7 @@ def check_adapter(
         unknown_jobs_are_gone,
         modes_have_actions,
         commands_change_nothing,
-        actions_on_nobody_are_answers,
+        actions_on_unknown_names_are_answered,
         leaving_jobs_leave_for_someone,
         its_policy_plans,
         no_descriptor_is_kept,
@@ -167,7 +167,7 @@ def commands_change_nothing(adapter: Adapter) -> None:
     must(adapter.look(jobs) == before, "after its commands were asked for, jobs stand otherwise")
 
 
-def actions_on_nobody_are_answers(adapter: Adapter) -> None:
+def actions_on_unknown_names_are_answered(adapter: Adapter) -> None:
     """Actions on a job that does not exist are not done, and raise nothing."""
     from evenhand.adapters.protocol import ACTIONS
 

@@ -98,7 +98,7 @@ def resource_limits_violated(world: World, said: Said) -> None:
 
 
 @checks("victim", "surplus_of_queue", "above_quota")
-def for_nobody(world: World, said: Said) -> None:
+def for_no_request(world: World, said: Said) -> None:
     """Whether it is taken once, and frees no more than it has."""
     made = own_decisions(world, said, "preempt")
     must(len(made) == 1, "it is taken so many times", len(made))

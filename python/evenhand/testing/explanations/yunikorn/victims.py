@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from evenhand.testing.explanations.world import Row
 
-__all__ = ["NAMED", "for_an_ask", "for_nobody"]
+__all__ = ["NAMED", "for_an_ask", "for_no_request"]
 
 #: Columns of named costs, as the settings describe them.
 NAMED = {
@@ -28,7 +28,7 @@ _SYSTEM = "yunikorn"
 
 
 @checks("victim", "surplus_of_queue", "above_quota", system=_SYSTEM)
-def for_nobody(world: World, said: Said) -> None:
+def for_no_request(world: World, said: Said) -> None:
     """Whether it is taken once, and its queue used what is said just before."""
     (made,) = own_decisions(world, said, "preempt")
     _queue(world, said, world.decisions.index(made))
