@@ -18,7 +18,19 @@ from tests.packaging.layers import ROOT
 ROOMS = {
     *("core", "model", "share", "starve", "place", "preempt", "sim"),
     *(f"policy-{word}" for word in SYSTEMS),
-    *("act", "adapters", "building", "cluster", "config", "explain", "history", "pace", "plans", "state"),
+    *(
+        "act",
+        "adapters",
+        "building",
+        "cluster",
+        "config",
+        "explain",
+        "history",
+        "pace",
+        "plans",
+        "state",
+        "why",
+    ),
 }
 LEAST = 60
 REFUSES = "-DSKBUILD=2", "-DEVENHAND_MUTANTS=ON", "-P", str(ROOT / "cpp/mutants.cmake")

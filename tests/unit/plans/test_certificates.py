@@ -46,6 +46,15 @@ def test_work_on_one_node() -> None:
     assert checked(made) == ("certified", "enumerated")
 
 
+def test_candidates_in_another_order_are_refused() -> None:
+    """The order decides which of the smallest sets comes first."""
+    made = plan([(1, 1), (2, 1), (2, 1), (4, 4)], (4, 1), victim_selection="minimum")
+    found = only(made)
+    turned = {name: tuple(reversed(getattr(found, name))) for name in ("candidates", "costs", "amounts")}
+    with pytest.raises(AssertionError, match=r"candidates \('a3', .* by the rules \('a0'"):
+        check_certificate(made, found.step, replace(found, **turned))
+
+
 def test_a_gap_that_the_search_closes() -> None:
     made = plan(HARD, (4, 10), victim_selection="minimum")
     found = only(made)

@@ -158,7 +158,10 @@ def test_a_cap_says_how_many_would_leave_and_how_many_are_preempted() -> None:
     # One that was not among them was told that there was room before its turn came.
     assert plan.why("othera0").code == "no_start_in_stage"
     assert "2 jobs would have to be preempted for request highr0" in plan.why("othera0").summary
-    assert len(planned({"h": 3}, *low, spare, high, max_preemptees=2).decisions.victims) == 2
+    exactly = planned({"h": 3}, *low, spare, high, max_preemptees=2)
+    assert len(exactly.decisions.victims) == 2
+    leave = "2 jobs leave for it, beside 0 preempted before; `max_preemptees` is 2."
+    assert leave in exactly.why("lowa0").sentences
 
 
 # --- who is spared
@@ -388,9 +391,9 @@ def test_force_asks_for_no_distance() -> None:
         "requests": [{"name": "r", "operation": "3", **asks(1)}],
     }
     snapshot = eh.Snapshot.from_dict(data)
-    policy = eh.policies.GridEngine(max_reservation=1, max_preemptees=1)
 
-    def after(*, force: bool) -> eh.Plan:
+    def after(*, force: bool, distance: float = 900) -> eh.Plan:
+        policy = eh.policies.GridEngine(max_reservation=1, max_preemptees=1, preemption_distance=distance)
         command = {"consumer": "3", "providers": ["1"], "action": "T", "manager": True, "force": force}
         plan = eh.plan(snapshot, policy, eh.plan(snapshot, policy, on=eh.Commands((command,))).state)
         check_explanations(plan)
@@ -398,6 +401,10 @@ def test_force_asks_for_no_distance() -> None:
 
     told = after(force=True).why("a1")
     assert any(one.endswith("which the request overrode by force.") for one in told.sentences)
+    at = after(force=True, distance=300).why("a1")  # it starts 300 s from now: that is not farther
+    assert any("within `preemption_distance` (5 min), which the request" in one for one in at.sentences)
+    farther = after(force=False, distance=299).why("a1")
+    assert any("farther away than `preemption_distance` (4 min 59 s)" in one for one in farther.sentences)
     waits = after(force=False).why_not("r")
     assert waits.code == "within_preemption_distance"
     assert waits.summary.endswith(

@@ -45,6 +45,25 @@ def test_a_victim_reads_the_tiers_its_place_and_its_mode() -> None:
     assert "Its job is cancelled: `PreemptMode` of the cluster is CANCEL; `GraceTime` of" in why.text
 
 
+def test_a_mode_of_its_own_partition_is_named() -> None:
+    policy = CANCEL.replace(partitions={**TIERS, "low": {"PriorityTier": 1, "PreemptMode": "REQUEUE"}})
+    why = plan_of(cluster({"n1": 4}, {"a": LOW, "p": HIGH}, [("a", "n1", 4, {})], {"p": 4}), policy).why(
+        "a@n1"
+    )
+    assert "Its job is requeued: `PreemptMode` of partition low is REQUEUE" in why.text
+    assert why.numbers["PreemptMode"] == "REQUEUE"
+
+
+def test_a_node_of_which_exactly_enough_is_free_is_needed_alone() -> None:
+    jobs = {"a": LOW, "p": {**HIGH, "settings": {"exclusive": True}}}
+    for has, says in (
+        (2, "the node is needed, and not both of them share it, for"),
+        (3, "1 cpu more is needed"),
+    ):
+        made = plan_of(cluster({"n1": 4}, jobs, [("a", "n1", has, {})], {"p": 2}), CANCEL)
+        assert says in made.why("a@n1").summary
+
+
 def test_a_victim_of_a_qos_reads_which_one_lists_it() -> None:
     snapshot = cluster(
         {"n1": 4}, {"a": {"qos": "bronze"}, "p": {"qos": "gold"}}, [("a", "n1", 4, {})], {"p": 4}
