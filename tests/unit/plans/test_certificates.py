@@ -55,6 +55,15 @@ def test_candidates_in_another_order_are_refused() -> None:
         check_certificate(made, found.step, replace(found, **turned))
 
 
+@pytest.mark.parametrize("short", [(3999, 1), (4001, 1), (4000, 0), (4000, 2)])
+def test_another_shortage_is_refused(short: tuple[int, int]) -> None:
+    """Also one for which the victims would be the fewest as well."""
+    made = plan([(1, 1), (2, 1), (2, 1), (4, 4)], (4, 1), victim_selection="minimum")
+    found = only(made)
+    with pytest.raises(AssertionError, match=r"shortage .* by the rules \(4000, 1\)"):
+        check_certificate(made, found.step, replace(found, shortage=short))
+
+
 def test_a_gap_that_the_search_closes() -> None:
     made = plan(HARD, (4, 10), victim_selection="minimum")
     found = only(made)
