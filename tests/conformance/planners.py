@@ -178,7 +178,7 @@ def reference() -> Planner:
     from evenhand.systems.slurm.settings import SlurmSettings
     from evenhand.systems.ytsaurus.settings import YTsaurusSettings
     from evenhand.testing import sessions as backendai
-    from tests.reference import slurm
+    from evenhand.testing import slurm
     from tests.reference.ytsaurus import codes, conditional, effective, reading, reference_plan
     from tests.reference.ytsaurus.heartbeat import stages_of
     from tests.reference.ytsaurus.status import satisfaction
