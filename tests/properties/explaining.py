@@ -52,17 +52,17 @@ def _planned(drawn: PlanInput) -> Plan:
     return eh.plan(snapshot, policy, state, on=drawn.on, given=drawn.given)
 
 
-def some_plans(system: str, count: int) -> list[Plan]:
-    """Return so many drawn plans, the same ones each time."""
+def some_plans(system: str, count: int, first: int = 0) -> list[Plan]:
+    """Return so many drawn plans; others for another number."""
     found: list[Plan] = []
-    _each(system, count, None, found.append)
+    _each(system, count, first, found.append)
     return found
 
 
-def _each(system: str, count: int, first: int | None, look: Callable[[Plan], None]) -> None:
+def _each(system: str, count: int, first: int, look: Callable[[Plan], None]) -> None:
+    @seed(first)
     @settings(
         max_examples=count,
-        derandomize=first is None,
         database=None,
         deadline=None,
         phases=[Phase.generate],
@@ -72,7 +72,7 @@ def _each(system: str, count: int, first: int | None, look: Callable[[Plan], Non
     def drawn(plan: Plan) -> None:
         look(plan)
 
-    (drawn if first is None else seed(first)(drawn))()
+    drawn()
 
 
 def _false(system: str, count: int, first: int) -> bool:

@@ -224,8 +224,7 @@ Outcome Run::of_request(Outcome rule, const JobRequest& job_request, const JobRe
       if (!part.takes_node) return Outcome::kOtherRequestWaits;
       if (std::ranges::none_of(part.allowed(), std::identity{}))
         return barred_everywhere(job, part.request);
-      return rule == Outcome::kNodeNotSchedulable ? of(beyond_nodes(part))
-                                                  : Outcome::kOtherRequestWaits;
+      return of(beyond_nodes(part));
     case Outcome::kNoRoomEvenWithVictims:
       if (job_request.parts().size() == 1 || found.no_licence ||
           (part.takes_node && found.with_room < part.count))

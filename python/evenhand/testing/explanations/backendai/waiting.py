@@ -218,14 +218,19 @@ def runs_nowhere(world: World, said: Said) -> None:
 
 
 def _lacks_free_room(world: World, said: Said) -> None:
-    """Raise `AssertionError` if something is said to be missing that no node lacked when it found no room."""
+    """Raise `AssertionError` unless what is said to be missing is what the node lacked that came nearest."""
     told = without_zeros(said.met.get("missing", {}))
     if not told or said.explanation.table != "requests":
         return
     run = run_of(world)
     lacks = run.lacks.get(own_of(world, said), [])
     found = [{r: a * run.world.quantum[r] for r, a in one.items()} for one in lacks]
+    far = [
+        max((a / max(world.total[r], run.world.quantum[r]) for r, a in one.items()), default=0)
+        for one in found
+    ]
+    nearest = [one for one, lack in zip(found, far, strict=True) if lack <= min(far) + CLOSE]
     right = any(
-        told.keys() == one.keys() and all(abs(told[r] - one[r]) < CLOSE for r in told) for one in found
+        told.keys() == one.keys() and all(abs(told[r] - one[r]) < CLOSE for r in told) for one in nearest
     )
-    must(right, "missing", told, found)
+    must(right, "missing", told, nearest)

@@ -58,6 +58,8 @@ def aggressive_not_allowed(world: World, said: Said) -> None:
     begin = tale.before(said.row["node"])
     group = tale.groups(begin, said.row["operation"])[str(said.row["name"])]
     must(group == "aggressively_preemptible", "its group", group)
+    allowed = tale.level(said.row, begin, aggressive=True)
+    must(tale.stage_takes(_stage(said), allowed), "the stage takes none of its group", _stage(said))
 
 
 @checks("allocation", "operation_starving", system=_SYSTEM)
