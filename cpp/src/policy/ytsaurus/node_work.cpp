@@ -166,6 +166,7 @@ void NodeWork::collect_eligible(const StageRule& rule, std::span<const Id> but) 
       shielded_.push_back({slot, shield});
     for (Size r = 0; r < width_; ++r) room_with_victims_[r] += amounts[r];
   }
+  candidates_ = eligible_.size() + shielded_.size();
 }
 
 // First the most preemptible group, among protected ones those that leave cpu idle,

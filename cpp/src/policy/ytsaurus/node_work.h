@@ -73,7 +73,7 @@ class NodeWork {
   std::span<const Id> chosen() const noexcept { return chosen_; }
   const SelectionProof& proof() const noexcept { return proof_; }     // of chosen()
   std::span<const Id> looked_at() const noexcept { return wanted_; }  // for chosen(), in order
-  std::size_t candidates() const noexcept { return eligible_.size() + shielded_.size(); }
+  std::size_t candidates() const noexcept { return candidates_; }     // of the stage
   enum class FullHost : std::uint8_t { kAllowed, kBeyondFairShare, kOccupied, kPenalty };
   FullHost full_host(Id request) const;  // with the chosen victims
   // Repairs violated limits with what the stage may take.
@@ -128,6 +128,7 @@ class NodeWork {
   Stage spared_from_ = Stage::kRegular;                   // spared_: the stage that it is of
   SelectionProof proof_;
   std::vector<Shielded> shielded_;
+  std::size_t candidates_ = 0;
 };
 
 }  // namespace evenhand::ytsaurus
