@@ -113,7 +113,7 @@ class Backfill(Main):
         return found
 
     def _lacks(self, job: Job) -> bool:
-        return self._licences_lack(job, self.room) and not self._licences_come(job)
+        return bool(self._licences_lack(job, self.room)) and not self._licences_come(job)
 
     def _floor(self, instant: float) -> float:
         step = self.world.settings.bf_resolution

@@ -11,6 +11,7 @@ from evenhand.testing.slurm.victims import (
     Spots,
     candidates,
     choose,
+    fits_without_pace,
     freed,
     leave,
     place,
@@ -51,6 +52,7 @@ class Main:
         self.ending: dict[str, set[str]] = {}
         self.gone: list[Job] = []
         self.whom: list[tuple[Job, Job]] = []
+        self.paced: set[int] = set()  # rows of jobs for which the pace spares too much
         self.held: list[tuple[Job, Spots]] = []
         self.resumed: list[Job] = []
         self.served: list[Job] = []
@@ -112,18 +114,19 @@ class Main:
         """Return what is said of each request of a job: what it does not lack itself another one does."""
         if rule == "nowhere":
             return [(q, self._nowhere(job, q) or "other_request_waits") for q in job.requests]
-        if rule != "no_room_even_with_victims":
+        if rule != "no_room_even_with_victims" or job.row in self.paced:
             return [(q, rule) for q in job.requests]
         self.world.reserve(self.room, job, 1)
         room = self._without_victims(job)
         if place(self.world, room, job) is not None:
             told = [(q, "waits_for_next_pass") for q in job.requests]
-        elif len(job.requests) == 1 or self._licences_lack(job, room):
-            told = [(q, rule) for q in job.requests]
         else:
-            alone = [place(self.world, room, job, requests=[q]) is not None for q in job.requests]
-            said = {True: "other_request_waits", False: rule}
-            told = [(q, said[fits]) for q, fits in zip(job.requests, alone, strict=True)]
+            told = [(q, rule) for q in job.requests]
+            short = self._licences_lack(job, room)
+            for i, q in enumerate(job.requests if len(job.requests) > 1 else ()):
+                wants = any(q.amounts.get(r, 0) > 0 for r in short)
+                if not wants and place(self.world, room, job, requests=[q]) is not None:
+                    told[i] = (q, "other_request_waits")
         self.world.reserve(self.room, job, -1)
         return told
 
@@ -228,13 +231,9 @@ class Main:
             return None
         return self.beyond_nodes(job) or self._preempt(job, taken)
 
-    def _licences_lack(self, job: Job, room: Room) -> bool:
-        free = room.free[None]
-        return any(
-            sum(q.count * q.amounts.get(r, 0) for q in job.requests) > free.get(r, 0)
-            for r in self.world.licences
-            if any(q.amounts.get(r, 0) > 0 for q in job.requests)
-        )
+    def _licences_lack(self, job: Job, room: Room) -> set[str]:
+        wants = {r: sum(q.count * q.amounts.get(r, 0) for q in job.requests) for r in self.world.licences}
+        return {r for r, amount in wants.items() if amount > max(room.free[None].get(r, 0), 0)}
 
     def _licences_come(self, job: Job) -> bool:
         """Whether there would be enough once all have gone that may go for a job."""
@@ -303,6 +302,7 @@ class Main:
             return "preemption_disabled"
         wanted = candidates(world, job, self.gone, now)
         if not wanted:
+            self._note_pace(job, base, blocked)
             return "no_eligible_victims"
         while True:
             how, spots, victims = self._way(job, base.copy(), wanted, blocked, leaving)
@@ -315,7 +315,13 @@ class Main:
         if how == "suspend":
             self._suspend(job, spots, victims)
             return None
+        if how == "no_room_even_with_victims":
+            self._note_pace(job, base, blocked)
         return how
+
+    def _note_pace(self, job: Job, room: Room, blocked: frozenset[str]) -> None:
+        if fits_without_pace(self.world, room, job, self.gone, blocked):
+            self.paced.add(job.row)
 
     def _way(
         self, job: Job, base: Room, wanted: list[Job], blocked: frozenset[str], leaving: bool

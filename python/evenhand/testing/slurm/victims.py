@@ -9,7 +9,17 @@ from evenhand.systems.slurm.settings import split_mode
 from evenhand.testing.costs import cheapest_set
 from evenhand.testing.slurm.world import Allocation, Amounts, Job, Request, Room, World
 
-__all__ = ["Spots", "candidates", "choose", "freed", "leave", "may_help", "place", "standing"]
+__all__ = [
+    "Spots",
+    "candidates",
+    "choose",
+    "fits_without_pace",
+    "freed",
+    "leave",
+    "may_help",
+    "place",
+    "standing",
+]
 
 Spots = list[tuple[Request, str | None]]
 _ENDS = ("CANCEL", "REQUEUE")
@@ -102,6 +112,23 @@ def leave(world: World, room: Room, job: Job, stays: bool = False) -> None:
         room.add(allocation.node, gives, 1, world.licences)
         if allocation.node is not None:
             room.there[allocation.node].remove(job)
+
+
+def fits_without_pace(
+    world: World, room: Room, asks: Job, gone: Sequence[Job], blocked: frozenset[str]
+) -> bool:
+    """Whether the pace spares something, and a job would fit with all gone if it spared nothing."""
+    every = [
+        job
+        for job in world.jobs
+        if job.running and job not in gone and standing(world, asks, job, world.now) == "taken"
+    ]
+    if not world.pace.caps and all(world.spared(job) is None for job in every):
+        return False
+    room = room.copy()
+    for job in every:
+        leave(world, room, job)
+    return place(world, room, asks, blocked) is not None
 
 
 def _runs(usable: Sequence[str], order: Sequence[str]) -> list[list[str]]:
