@@ -194,7 +194,8 @@ def spared_fits_without(world: World, said: Said) -> None:
 def frees_nothing_useful(world: World, said: Said) -> None:
     """Whether it would be suspended without giving anything, or runs on no node that is open to the other.
 
-    A node where that job may run is not open if something else ends there, or a job before it has it.
+    A node where that job may run is not open if something else ends there, or a job before it has it, or
+    that job itself by an earlier turn in another of its partitions.
     """
     asks, part = _candidate(world, said)
     if said.compared.get("mode") == "SUSPEND":
@@ -213,7 +214,8 @@ def frees_nothing_useful(world: World, said: Said) -> None:
     must(told <= allowed, "it may not be placed there", sorted(told - allowed))
     must(not told & _runs_on(world, said), "it runs on an open node", sorted(told))
     closed = {n for n in allowed - told if not ending_on(world, n, asks["name"])}
-    must(closed <= nodes_of_others(world, asks), "nothing keeps it from", sorted(closed))
+    own = {n for one in parts_of(world, asks) if one is not part for n in nodes_of(world, one)}
+    must(closed <= nodes_of_others(world, asks) | own, "nothing keeps it from", sorted(closed))
 
 
 @checks("allocation", "no_start_in_stage", system=_SYSTEM)

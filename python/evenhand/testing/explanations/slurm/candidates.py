@@ -188,11 +188,21 @@ class Emptied:
     def _for_it(self, allocation: Row) -> bool:
         return same(job_meant(self.world, allocation.get("beneficiary")), self.job["name"])
 
-    def taken(self, node: object) -> bool:
-        """Return whether others are there, and one of them, or the job itself, shares no node."""
+    def taken(self, node: object, *, surely: bool = False) -> bool:
+        """Return whether others are there, and one of them, or the job itself, shares no node.
+
+        One that started did so in one of its partitions that let jobs start; surely: in whichever it was.
+        """
         others = self.others_on(node)
         whole = takes_whole_nodes(self.world, self.job, self.part)
-        return any(takes_whole_nodes(self.world, o) for o in others) or (whole and bool(others))
+        return any(self._whole(o, surely) for o in others) or (whole and bool(others))
+
+    def _whole(self, other: Row, surely: bool) -> bool:
+        world, parts = self.world, parts_of(self.world, other)
+        if world.decided("start", operation=other["name"]):
+            parts = [part for part in parts if part.State in ("UP", "DRAIN")] or parts
+        found = [takes_whole_nodes(world, other, part) for part in parts]
+        return all(found) if surely else any(found)
 
     def lacks(self, request: Row, node: object) -> list[Amounts]:
         """Return what may be said to be missing of a request on a node.
@@ -213,10 +223,10 @@ class Emptied:
         # One that started may have done so in another of its partitions.
         return [alone, used] if any(shares_no_node(world, o) for o in others) else [used]
 
-    def fits(self, request: Row, node: object) -> bool:
-        """Return whether a request has room on a node."""
+    def fits(self, request: Row, node: object, *, perhaps: bool = False) -> bool:
+        """Return whether a request has room on a node; perhaps: in whichever partition others started."""
         need = {r: a for r, a in (request.get("resources") or {}).items() if r not in self.world.wide}
-        return not self.taken(node) and not lacks_of(self.world, need, self.room(node))
+        return not self.taken(node, surely=perhaps) and not lacks_of(self.world, need, self.room(node))
 
 
 def _most(one: Amounts, other: Amounts) -> Amounts:
