@@ -37,7 +37,8 @@ struct SpreadNeed {
     Id node = kNoId;    // which it is; kNoId: what the cluster shares, or it has no name
   };
 
-  explicit SpreadNeed(std::size_t row_width = 0) : width(row_width) {}
+  SpreadNeed() : SpreadNeed(0) {}
+  explicit SpreadNeed(std::size_t row_width) : width(row_width) {}
   // jobs: those on the site, ascending; amounts: jobs x width; lacks: levels x width, none
   // less than the level before; up to 0: nothing lacks.
   void add(std::span<const Id> jobs, std::span<const Amount> amounts, std::span<const Amount> lacks,

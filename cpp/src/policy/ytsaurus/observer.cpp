@@ -40,7 +40,7 @@ void RecordingObserver::after(Workspace& workspace, const NodeWork& work, Stage 
 void RecordingObserver::backed_off(Workspace& workspace, const NodeWork& work) {
   if (recorder_->request != kNoId) {
     pending_before_ = workspace.pending(recorder_->request);
-    if (!barred(workspace, work, Stage::kPreemptive))
+    if (!barred(workspace, work, Stage::kPreemptive)) {
       if (may_preempt(workspace, work.operation_of(recorder_->request))) {
         add(work, workspace, Stage::kPreemptive, Outcome::kBackoff);
         const Time last = workspace.memory.last_preemptive[work.node()];
@@ -50,6 +50,7 @@ void RecordingObserver::backed_off(Workspace& workspace, const NodeWork& work) {
       } else {
         add(work, workspace, Stage::kPreemptive, Outcome::kNotStarving);
       }
+    }
   } else if (workspace.state.node_of(recorder_->slot) == work.node()) {
     add(work, workspace, Stage::kPreemptive, Outcome::kNoStartInStage);
   }
