@@ -147,9 +147,8 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
     every = (Claim(verdict, first, numbers), *said, *after, *found)
     rows: dict[str, Any] = {"needed": needed}
     if looked_at and looked_at[0]["missing"]:
-        rows["missing" if looked_at[0]["node"] is None else f"missing on {looked_at[0]['node']}"] = looked_at[
-            0
-        ]["missing"]
+        node, missing = looked_at[0]["node"], looked_at[0]["missing"]
+        rows["missing" if node is None else f"missing on {node}"] = missing
     if facts.shared:
         rows |= share_rows(facts, facts.pools + operation)
     table = facts.table(rows, ("needed",))
