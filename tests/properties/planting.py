@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -12,21 +12,47 @@ from evenhand.testing.explanations.checker import found_false
 from evenhand.testing.explanations.world import World
 from tests.properties.explaining import some_plans
 
-__all__ = ["other", "planted_outcomes", "told"]
+__all__ = ["Plant", "in_numbers", "in_outcomes", "other", "planted", "told"]
+
+Plant = Callable[[World, Explanation], Iterable[Explanation]]
+"""Makes false explanations of a true one: none where it has no place for them."""
+
+PLANS, PARTS = 150, 10
 
 
 @cache
-def told(system: str, plans: int) -> list[tuple[World, Explanation]]:
-    """Return so many drawn plans, and what they explain truly of allocations and requests."""
+def told(system: str, part: int) -> list[tuple[World, list[Explanation]]]:
+    """Return a part of the drawn plans, and what they explain truly of allocations and requests."""
     found = []
-    for plan in some_plans(system, plans):
+    for plan in some_plans(system, PLANS, part):
         world = World(plan)
-        for table in ("allocations", "requests"):
-            for name in plan.snapshot.names(table):
-                true = plan.why_not(name, table=table)
-                if not found_false(world, true):
-                    found.append((world, true))
+        explained = [
+            plan.why_not(name, table=table)
+            for table in ("allocations", "requests")
+            for name in plan.snapshot.names(table)
+        ]
+        found.append((world, [one for one in explained if not found_false(world, one)]))
     return found
+
+
+def planted(system: str, plant: Plant) -> list[tuple[World, Explanation]]:
+    """Return what is planted into the first part of the drawn plans that has a place for it.
+
+    Raises
+    ------
+    AssertionError
+        If none has.
+    """
+    for part in range(PARTS):
+        found = [
+            (world, false)
+            for world, explained in told(system, part)
+            for true in explained
+            for false in plant(world, true)
+        ]
+        if found:
+            return found
+    raise AssertionError(f"{PARTS * PLANS:,} drawn plans of {system} have no place for it")
 
 
 def other(value: Any) -> Any:
@@ -40,12 +66,26 @@ def other(value: Any) -> Any:
     return f"{value}7" if isinstance(value, str) else None
 
 
-def planted_outcomes(system: str, plans: int, code: str, name: str) -> Iterator[tuple[World, Explanation]]:
-    """Yield explanations in which one thing that was compared is another."""
-    for world, true in told(system, plans):
+def in_outcomes(code: str, name: str) -> Plant:
+    """Make one thing that was compared another, in each outcome of this code."""
+
+    def plant(_world: World, true: Explanation) -> Iterable[Explanation]:
         for place, met in enumerate(true.looked_at):
-            false = other(met.get("compared", {}).get(name))
+            compared = met.get("compared", {})
+            false = other(compared.get(name))
             if met["outcome"] == code and false is not None:
                 rows = [*true.looked_at]
-                rows[place] = {**met, "compared": {**met["compared"], name: false}}
-                yield world, replace(true, looked_at=tuple(rows))
+                rows[place] = {**met, "compared": {**compared, name: false}}
+                yield replace(true, looked_at=tuple(rows))
+
+    return plant
+
+
+def in_numbers(*codes: str, name: str) -> Plant:
+    """Make one of the numbers of an explanation another, where its code is one of these."""
+
+    def plant(_world: World, true: Explanation) -> Iterable[Explanation]:
+        if true.code in codes and name in true.numbers:
+            yield replace(true, numbers={**true.numbers, name: other(true.numbers[name])})
+
+    return plant

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -16,41 +16,27 @@ from evenhand.testing.explanations import check_explanation
 from evenhand.testing.explanations.checker import found_false, told_by
 from evenhand.testing.explanations.world import World
 from tests.properties.explaining import SYSTEMS, some_plans
+from tests.properties.planting import Plant, planted, told
 
 Met = Mapping[str, Any]
 Lie = Callable[[Plan, Met], dict[str, Any] | None]
 
-PLANS, PARTS, RETOLD = 150, 10, 40
+RETOLD = 40
 
 
-@cache
-def _worlds(system: str, part: int) -> list[tuple[World, list[Explanation]]]:
-    """Return a part of the drawn plans, and what they explain truly of allocations and requests."""
-    found = []
-    for plan in some_plans(system, PLANS, part):
-        world = World(plan)
-        told = [
-            plan.why_not(name, table=table)
-            for table in ("allocations", "requests")
-            for name in plan.snapshot.names(table)
-        ]
-        found.append((world, [one for one in told if not found_false(world, one)]))
-    return found
+def _lies(table: str, codes: tuple[str, ...], lie: Lie) -> Plant:
+    """Replace one outcome by a false one."""
 
+    def plant(world: World, true: Explanation) -> Iterable[Explanation]:
+        for place, met in enumerate(true.looked_at if true.table == table else ()):
+            changed = lie(world.plan, met) if met["outcome"] in codes else None
+            if changed is not None:
+                rows = [*true.looked_at]
+                rows[place] = {**met, **changed}
+                first = rows[0]["outcome"] if table == "allocations" else true.code
+                yield replace(true, looked_at=tuple(rows), code=first)
 
-def _lies(
-    system: str, part: int, table: str, codes: tuple[str, ...], lie: Lie
-) -> Iterator[tuple[World, Explanation]]:
-    """Yield true explanations in which one outcome was replaced by a false one."""
-    for world, told in _worlds(system, part):
-        for true in told:
-            for place, met in enumerate(true.looked_at if true.table == table else ()):
-                changed = lie(world.plan, met) if met["outcome"] in codes else None
-                if changed is not None:
-                    rows = [*true.looked_at]
-                    rows[place] = {**met, **changed}
-                    first = rows[0]["outcome"] if table == "allocations" else true.code
-                    yield world, replace(true, looked_at=tuple(rows), code=first)
+    return plant
 
 
 def more_is_missing(_plan: Plan, met: Met) -> dict[str, Any] | None:
@@ -179,10 +165,7 @@ PLANTED: tuple[tuple[str, str, tuple[str, ...], Lie], ...] = (
     ids=[f"{p[0]}-{p[2][-1]}-{i}" for i, p in enumerate(PLANTED)],
 )
 def test_planted_falsehoods_are_caught(system: str, table: str, codes: tuple[str, ...], lie: Lie) -> None:
-    """Wherever it can be planted, in the first part of the drawn plans that has a place for it."""
-    planted = next(filter(None, ([*_lies(system, part, table, codes, lie)] for part in range(PARTS))), None)
-    assert planted
-    for world, explanation in planted:
+    for world, explanation in planted(system, _lies(table, codes, lie)):
         assert found_false(world, explanation), explanation.looked_at
 
 
@@ -234,7 +217,7 @@ def test_sentences_with_other_numbers_are_caught(pattern: str, by: str) -> None:
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_codes_without_a_check_are_caught(system: str) -> None:
     """What the checker does not know it does not believe."""
-    world, _ = _worlds(system, 0)[-1]
+    world, _ = told(system, 0)[-1]
     (name, *_) = world.plan.snapshot.names("nodes")
     false = replace(world.plan.why(name, table="nodes"), code="of_its_own")
     with pytest.raises(AssertionError, match="nothing checks the node code 'of_its_own'"):

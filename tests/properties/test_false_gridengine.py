@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import pytest
@@ -12,9 +11,7 @@ import pytest
 from evenhand.explain import Explanation
 from evenhand.testing.explanations.checker import found_false
 from evenhand.testing.explanations.world import World
-from tests.properties.explaining import some_plans
-
-PLANS = 250
+from tests.properties.planting import Plant, planted
 
 #: Numbers of victims, and what is said in their place.
 OF_VICTIMS: Mapping[str, Any] = {
@@ -45,58 +42,43 @@ OF_OUTCOMES: Mapping[str, Any] = {
 }
 
 
-@cache
-def _told() -> list[tuple[World, Explanation]]:
-    """Return what drawn plans say, all of it true."""
-    found = []
-    for plan in some_plans("gridengine", PLANS):
-        world = World(plan)
-        for table in ("allocations", "requests"):
-            for name in plan.snapshot.names(table):
-                told = plan.why_not(name, table=table)
-                if not found_false(world, told):
-                    found.append((world, told))
-    return found
+def _victims(name: str, lie: Any) -> Plant:
+    def plant(_world: World, true: Explanation) -> Iterable[Explanation]:
+        if "chosen_by" in true.numbers and name in true.numbers:
+            yield replace(true, numbers={**true.numbers, name: lie(true.numbers[name])})
+
+    return plant
 
 
-def _victims(name: str, lie: Any) -> Iterator[tuple[World, Explanation]]:
-    for world, told in _told():
-        if "chosen_by" in told.numbers and name in told.numbers:
-            yield world, replace(told, numbers={**told.numbers, name: lie(told.numbers[name])})
-
-
-def _others(name: str, lie: Any) -> Iterator[tuple[World, Explanation]]:
-    for world, told in _told():
-        first = told.looked_at[0].get("compared", {}) if told.looked_at else {}
+def _others(name: str, lie: Any) -> Plant:
+    def plant(_world: World, true: Explanation) -> Iterable[Explanation]:
+        first = true.looked_at[0].get("compared", {}) if true.looked_at else {}
         if name in first:
             changed = {**first, name: lie(first[name])}
-            rows = ({**told.looked_at[0], "compared": changed}, *told.looked_at[1:])
-            yield world, replace(told, numbers={**told.numbers, **changed}, looked_at=rows)
+            rows = ({**true.looked_at[0], "compared": changed}, *true.looked_at[1:])
+            yield replace(true, numbers={**true.numbers, **changed}, looked_at=rows)
+
+    return plant
 
 
 @pytest.mark.parametrize("name", OF_VICTIMS)
 def test_other_numbers_of_victims_are_caught(name: str) -> None:
-    planted = [*_victims(name, OF_VICTIMS[name])]
-    assert planted
-    for world, told in planted:
+    for world, told in planted("gridengine", _victims(name, OF_VICTIMS[name])):
         assert found_false(world, told), told
 
 
 @pytest.mark.parametrize("name", OF_OUTCOMES)
 def test_other_numbers_of_outcomes_are_caught(name: str) -> None:
-    planted = [*_others(name, OF_OUTCOMES[name])]
-    assert planted
-    for world, told in planted:
+    for world, told in planted("gridengine", _others(name, OF_OUTCOMES[name])):
         assert found_false(world, told), (told, told.looked_at)
 
 
 def test_numbers_that_differ_from_what_was_looked_at_are_caught() -> None:
     """In the whole, and not where it was looked at."""
-    planted = [
-        (world, replace(told, numbers={**told.numbers, "planned_for": "of its own"}))
-        for world, told in _told()
-        if "planned_for" in told.numbers and told.table == "requests"
-    ]
-    assert planted
-    for world, told in planted:
+
+    def plant(_world: World, true: Explanation) -> Iterable[Explanation]:
+        if "planned_for" in true.numbers and true.table == "requests":
+            yield replace(true, numbers={**true.numbers, "planned_for": "of its own"})
+
+    for world, told in planted("gridengine", plant):
         assert found_false(world, told)

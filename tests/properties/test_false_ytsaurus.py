@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from evenhand.testing.explanations.checker import found_false
-from tests.properties.planting import other, planted_outcomes, told
-
-PLANS = 250
+from tests.properties.planting import in_numbers, in_outcomes, planted
 
 
 @pytest.mark.parametrize(
@@ -22,9 +18,7 @@ PLANS = 250
     ],
 )
 def test_other_numbers_of_outcomes_are_caught(code: str, name: str) -> None:
-    planted = [*planted_outcomes("ytsaurus", PLANS, code, name)]
-    assert planted
-    for world, explanation in planted:
+    for world, explanation in planted("ytsaurus", in_outcomes(code, name)):
         assert found_false(world, explanation), explanation.looked_at
 
 
@@ -32,12 +26,6 @@ def test_other_numbers_of_outcomes_are_caught(code: str, name: str) -> None:
     "name", ["place", "began", "preemption_satisfaction_threshold", "order_key", "candidates"]
 )
 def test_other_numbers_of_victims_are_caught(name: str) -> None:
-    codes = ("preemption", "aggressive_preemption")
-    planted = [
-        (world, replace(true, numbers={**true.numbers, name: other(true.numbers[name])}))
-        for world, true in told("ytsaurus", PLANS)
-        if true.code in codes and name in true.numbers
-    ]
-    assert planted
-    caught = [bool(found_false(world, explanation)) for world, explanation in planted]
+    found = planted("ytsaurus", in_numbers("preemption", "aggressive_preemption", name=name))
+    caught = [bool(found_false(world, explanation)) for world, explanation in found]
     assert all(caught) or (name == "place" and any(caught))  # caps leave the order open

@@ -7,9 +7,7 @@ from dataclasses import replace
 import pytest
 
 from evenhand.testing.explanations.checker import found_false
-from tests.properties.planting import other, planted_outcomes, told
-
-PLANS = 250
+from tests.properties.planting import in_numbers, in_outcomes, planted
 
 
 @pytest.mark.parametrize(
@@ -33,9 +31,7 @@ PLANS = 250
     ],
 )
 def test_other_numbers_of_outcomes_are_caught(code: str, name: str) -> None:
-    planted = [*planted_outcomes("yunikorn", PLANS, code, name)]
-    assert planted
-    for world, explanation in planted:
+    for world, explanation in planted("yunikorn", in_outcomes(code, name)):
         assert found_false(world, explanation), explanation.looked_at
 
 
@@ -50,13 +46,7 @@ def test_other_numbers_of_outcomes_are_caught(code: str, name: str) -> None:
     ],
 )
 def test_other_numbers_of_victims_are_caught(code: str, name: str) -> None:
-    planted = [
-        (world, replace(true, numbers={**true.numbers, name: other(true.numbers[name])}))
-        for world, true in told("yunikorn", PLANS)
-        if true.code == code and name in true.numbers
-    ]
-    assert planted
-    for world, explanation in planted:
+    for world, explanation in planted("yunikorn", in_numbers(code, name=name)):
         assert found_false(world, explanation), explanation.numbers
 
 
@@ -69,11 +59,9 @@ def test_other_numbers_of_victims_are_caught(code: str, name: str) -> None:
     ],
 )
 def test_other_codes_of_asks_are_caught(code: str, other: str) -> None:
-    planted = [
-        (world, replace(true, code=other))
-        for world, true in told("yunikorn", PLANS)
-        if true.table == "requests" and true.code == code
-    ]
-    assert planted
-    caught = [bool(found_false(world, explanation)) for world, explanation in planted]
+    found = planted(
+        "yunikorn",
+        lambda _, true: [replace(true, code=other)] if (true.table, true.code) == ("requests", code) else [],
+    )
+    caught = [bool(found_false(world, explanation)) for world, explanation in found]
     assert all(caught) or (other == "limits_of_operation_or_pool" and any(caught))
