@@ -195,6 +195,7 @@ def _retold(pattern: str, by: str) -> Iterator[tuple[World, Explanation]]:
     [
         (r"preempts (\d+) of its", r"preempts 1\1 of its"),
         (r"starts (\d+) of its", r"starts 1\1 of its"),
+        (r"(\d+) more of its requests", r"1\1 more of its requests"),
         (r"this plan preempts (\d+)", r"this plan preempts 1\1"),
         (r"victim (\d+) of (\d+) of this", r"victim \2 of 1\2 of this"),
         (r"first: (\d+) non-preemptible", r"first: 1\1 non-preemptible"),

@@ -28,6 +28,11 @@ from tests.properties.planting import in_numbers, in_outcomes, planted
         ("limits_of_operation_or_pool", "max"),
         ("may_not_preempt_yet", "since"),
         ("may_not_preempt_yet", "until"),
+        ("same_queue", "queue"),
+        ("same_queue", "asking_queue"),
+        ("other_queue", "queue"),
+        ("other_queue", "asking_queue"),
+        ("cycle_full", "limit"),
     ],
 )
 def test_other_numbers_of_outcomes_are_caught(code: str, name: str) -> None:

@@ -50,8 +50,8 @@ def explain_spared(facts: Facts, row: int) -> Explanation:
     looked_at, found, because = _outcomes(facts, "allocation", row, operation)
     if because:
         first = first.removesuffix(".") + because
-    elif looked_at and facts.shared and state == "running":
-        first, found = _begun(first, found, looked_at[0]["outcome"])
+    elif looked_at and state in (("running",) if facts.shared else ("running", "preempted")):
+        first, found, _ = _begun(first, found, looked_at[0]["outcome"])
     if state == "preempted":
         numbers["needed"] = needed = _back(facts, row)
         said.append(Claim("needs", f"To resume it needs {facts.amounts(needed)} more than it keeps."))
@@ -76,11 +76,11 @@ def explain_spared(facts: Facts, row: int) -> Explanation:
         verdict = {"preempted": "stays_suspended", "preempting": "already_preempting"}.get(
             state, "not_considered"
         )
-        told = told_of_unseen(facts, row) if state == "running" else NOTHING
-        if told.text:
-            first = f"{first.removesuffix('.')}: {told.text}."
+        told = told_of_unseen(facts, "allocation", row) if state == "running" else NOTHING
+        if told.text or (verdict == "not_considered" and state == "running"):
+            first = _because(first, told.text or reason(verdict, "unseen").sentence)
             numbers |= told.numbers
-        elif verdict != "already_preempting":
+        elif verdict == "stays_suspended":
             said.append(Claim(verdict, sentence(reason(verdict, "unseen").sentence)))
     every = (Claim(verdict, first, numbers), *said, *found)
     table = facts.table(rows)
@@ -119,31 +119,37 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
     after = facts.claim(operation)
     refused = facts.refusal(row)
     looked_at, found, because = _outcomes(facts, "request", row, operation)
+    alone = first
     if because:
         first = first.removesuffix(".") + because
     verdict = refused.rule if refused else looked_at[0]["outcome"] if looked_at else ""
-    if not because and facts.shared and looked_at:
-        first, found = _begun(first, found, verdict, refused.message if refused else "")
+    moved: Mapping[str, Any] = {}
+    if not because and looked_at:
+        first, found, moved = _begun(first, found, verdict, refused.message if refused else "")
     compared = facts.compared(refused.rule, operation, row) if refused else {}
     unseen = _unseen(facts, row, refused.rule) if refused and not looked_at else NOTHING
     if unseen.text:
-        first = f"{first.removesuffix('.')}: {unseen.text}."
+        first = _because(first, unseen.text)
         compared |= unseen.numbers
     elif refused and not looked_at:
-        numbered = f" ({facts.pairs(compared)})." if compared else "."
-        said.append(Claim(verdict, refused.message.removesuffix(".") + numbered, compared))
+        numbered = f" ({facts.pairs(compared)})" if compared else ""
+        first = _because(first, refused.message.removesuffix(".") + numbered)
     reserved = rows_of(facts, "request", row, "reserve")
     if reserved and verdict in ("", "waits_for_victims"):
         verdict = "waits_for_victims"
-        said += [Claim(verdict, _kept_for(facts, one)) for one in reserved]
+        kept = [_kept_for(facts, one) for one in reserved]
+        if first == alone:
+            first = _because(first, kept.pop(0))
+        said += [Claim(verdict, one) for one in kept]
     elif not verdict:
         verdict = "not_considered"
-        said.append(Claim(verdict, sentence(reason(verdict, "unseen").sentence)))
+        unseen = told_of_unseen(facts, "request", row)
+        first = _because(first, unseen.text or reason(verdict, "unseen").sentence)
+        moved = unseen.numbers
     numbers: dict[str, Any] = {"needed": needed, "count": count, **facts.order(operation)}
     if refused:
         numbers |= {**refused.numbers, **compared}
-    if because:
-        numbers |= looked_at[0].get("compared", {})
+    numbers |= looked_at[0].get("compared", {}) if because else moved
     every = (Claim(verdict, first, numbers), *said, *after, *found)
     rows: dict[str, Any] = {"needed": needed}
     if looked_at and looked_at[0]["missing"]:
@@ -161,19 +167,24 @@ def _unseen(facts: Facts, row: int, rule: str) -> Told:
     return told_of_outcome(facts, "request", row, none, {})
 
 
-def _begun(first: str, found: list[Claim], verdict: str, otherwise: str = "") -> tuple[str, list[Claim]]:
-    """Return a first sentence that ends with what a stage says of the verdict, and the other claims.
+def _because(first: str, why: str) -> str:
+    """Return a first sentence that ends with the reason."""
+    return f"{first.removesuffix('.')}: {why[:1].lower()}{why[1:].removesuffix('.')}."
 
-    Where no stage says it, it was found at the end: then it ends with other words.
+
+def _begun(
+    first: str, found: list[Claim], verdict: str, otherwise: str = ""
+) -> tuple[str, list[Claim], Mapping[str, Any]]:
+    """Return a first sentence that ends with what a stage says of the verdict.
+
+    With it the other claims, and the numbers of what was said. Where no stage says it, it was found at the
+    end: then it ends with other words.
     """
     for place, claim in enumerate(found):
-        if claim.code == verdict and claim.sentence.startswith("In the "):
-            rest = [*found[:place], *found[place + 1 :]]
-            said = re.sub(r"^I(n the [\w ]*): ", r"i\1, ", claim.sentence)
-            return f"{first.removesuffix('.')}: i{said[1:]}", rest
-    if otherwise:
-        first = f"{first.removesuffix('.')}: {otherwise[:1].lower()}{otherwise[1:]}"
-    return first, found
+        if claim.code == verdict:
+            said = re.sub(r"^(In the [\w ]*): ", r"\1, ", claim.sentence)
+            return _because(first, said), [*found[:place], *found[place + 1 :]], claim.numbers
+    return _because(first, otherwise) if otherwise else first, found, {}
 
 
 def _kept_for(facts: Facts, row: int) -> str:
@@ -202,7 +213,7 @@ def _outcomes(
     total = np.maximum(np.asarray(facts.snapshot._core.total, np.float64), 1.0)
     looked_at: list[dict[str, Any]] = []
     found: list[Claim] = []
-    because, said = "", 0
+    because, begins, said = "", "", 0
     nothing = OUTCOMES.index("no_violation")
     for (stage, outcome), rows in sorted(kinds.items(), key=lambda kind: kind[0][1] == nothing):
         lacks = np.maximum(trace["numbers"][rows], 0)
@@ -222,11 +233,14 @@ def _outcomes(
         said += 1
         if said > _MOST:
             continue
+        if told.text and told.text == begins:  # as it was in the pass before
+            continue
         if not told.text:
             compared = {"compared": numbers} if numbers else {}
             text = _outcome(facts, what, stage, code, len(rows), {**event, **compared}, operation)
             found.append(Claim(code, text, every))
         elif len(looked_at) == 1:
+            begins = told.text
             asks = f" for {told.asks}" if told.asks else ""
             because = f"{asks}: {told.text}{_nearest(len(rows))}."
         else:

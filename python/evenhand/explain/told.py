@@ -69,10 +69,18 @@ def told_of_outcome(
     return found
 
 
-def told_of_unseen(facts: Facts, row: int) -> Told:
-    """Return what the policy says of running work that it did not look at, by its row; of most nothing."""
+def told_of_unseen(facts: Facts, what: str, row: int) -> Told:
+    """Return what the policy says of running work or a request that it did not look at; of most nothing.
+
+    Parameters
+    ----------
+    facts : Facts
+    what : {"request", "allocation"}
+    row : int
+        Of the snapshot.
+    """
     tell = getattr(facts.plan.policy, "told_of_unseen", None)
-    found: Told = NOTHING if tell is None else tell(facts, row)
+    found: Told = NOTHING if tell is None else tell(facts, what, row)
     return found
 
 

@@ -168,8 +168,8 @@ def test_a_request_that_waits(plan: Any) -> None:
     assert told == plan.why_not("C"), "the operation's only request"
     assert told.code == "limits_of_operation_or_pool"
     assert told.sentences[0] == (
-        "Request c of operation C (1 cpu) did not start: in the regular stage, with it, operation C or a pool"
-        " above it would be over its limits by 1 cpu (the nearest of 3 times)."
+        "Request c of operation C (1 cpu) did not start: in the regular stage, operation C or a pool"
+        " above it would be over its limits with it, by 1 cpu (the nearest of 3 times)."
     )
     (row,) = told.looked_at
     assert row == {
@@ -187,7 +187,7 @@ def test_what_nothing_looked_at() -> None:
     plan = make(refused={}, traces={})
     assert plan.why_not("a01").code == "not_considered"
     assert plan.why_not("c").code == "not_considered"
-    assert plan.why_not("a01").sentences[-1] == "No stage of this plan considered it."
+    assert plan.why_not("a01").summary.endswith(" was not preempted: no stage of this plan considered it.")
 
 
 @pytest.mark.parametrize(

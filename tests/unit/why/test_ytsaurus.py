@@ -109,8 +109,8 @@ def test_a_limit_is_named_with_its_element_and_its_value() -> None:
     }
     why = planned(data, given=STARVING).why_not("r", table="requests")
     assert why.summary == (
-        "Request r of operation b (4 cpu) did not start: in the preemptive stage with it, pool p would be"
-        " over its limits: it uses 0 of 3 cpu."
+        "Request r of operation b (4 cpu) did not start: in the preemptive stage, pool p would be"
+        " over its limits with it: it uses 0 of 3 cpu."
     )
     met = next(one for one in why.looked_at if one["outcome"] == "limits_of_operation_or_pool")
     assert met["compared"] == {"element": "p", "used": {"cpu": 0}, "limit": {"cpu": 3}}
@@ -120,7 +120,7 @@ def test_a_limit_of_nothing_is_named() -> None:
     nodes = [{"name": "n", "capacity": {"cpu": 16}}]
     data = {**FULL, "nodes": nodes, "operations": [{"name": "a"}, {"name": "b", "limits": {"cpu": 0}}]}
     why = planned(data).why_not("r", table="requests")
-    assert "operation b would be over its limits: it uses 0 of 0 cpu" in str(why)
+    assert "operation b would be over its limits with it: it uses 0 of 0 cpu" in str(why)
 
 
 def test_a_given_reason_is_repeated() -> None:
@@ -175,7 +175,8 @@ def test_a_pool_that_bars_normal_preemption_is_named() -> None:
     why = planned(data, given=STARVING).why("a3")
     assert why.code == "operation_starving"
     assert why.summary.endswith(
-        "in the preemptive stage allow_normal_preemption of pool p is off, so this stage takes nothing of it."
+        "in the preemptive stage, allow_normal_preemption of pool p is off,"
+        " so this stage takes nothing of it."
     )
 
 
@@ -278,3 +279,37 @@ def test_a_pool_is_named_once() -> None:
     data = {**FULL, "pools": [pool], "operations": [{"name": "a", "pool": "p"}, {"name": "b"}]}
     told = str(planned(data, given=STARVING).why("a3"))
     assert "(pool p, victims 0, max_victims_per_hour 0)" in told
+
+
+@pytest.mark.parametrize("starts", [False, True], ids=["", "what starts later"])
+def test_limits_are_those_before_the_first_repair(starts: bool) -> None:
+    """What left for an overcommitted node held the limits back, too; what starts later did not yet."""
+    data = {
+        "now": 1000,
+        "resources": {"cpu": {}},
+        "nodes": [
+            {"name": "n", "capacity": {"cpu": 5}, "overcommitted_since": 900},
+            {"name": "other", "capacity": {"cpu": 1}, "tags": ["other"]},
+        ],
+        "pools": [{"name": "p", "limits": {"cpu": 6}}],
+        "operations": [{"name": name, "pool": "p"} for name in "abc"],
+        "allocations": [
+            {"name": f"{o}{i}", "operation": o, "node": "n", "resources": {"cpu": 2}, "start_time": start + i}
+            for o, count, start in (("a", 2, 0), ("b", 3, 10))
+            for i in range(count)
+        ],
+        "requests": [
+            {"name": "r", "operation": "a", "resources": {"cpu": 1}, "required_node": "n"},
+            *([{"name": "s", "operation": "c", "resources": {"cpu": 1}, "node_tags": ["other"]}] * starts),
+        ],
+    }
+    plan = planned(data, on=eh.Round(), node_overcommit_delay=0, victims_room="free_at_once")
+    assert [(d.allocation, d.reason) for d in plan.decisions.victims] == [
+        ("b2", "resource_limits_violated"),
+        ("b1", "resource_limits_violated"),
+        ("a1", "resource_overcommit"),
+    ]
+    assert [d.request for d in plan.decisions.starts] == ["s"] * starts
+    (refused,) = plan.refusals
+    assert (refused.request, refused.rule) == ("r", "limits_of_operation_or_pool")
+    assert refused.numbers["missing"] == {"cpu": 5}

@@ -87,7 +87,11 @@ def test_an_ask_whose_victims_leave_says_for_which_it_waits() -> None:
     plan = planned(cluster(), per_ask())
     why = plan.why_not("ask", table="requests")
     assert why.code == "waits_for_victims"
-    assert "It waits for node n, and starts there once d3 has left." in why.sentences
+    assert why.summary == (
+        "Request ask of operation p (1 cpu, 2 times) did not start:"
+        " it waits for node n, and starts there once d3 has left."
+    )
+    assert "It waits for node n, and starts there once d2 has left." in why.sentences
     assert not plan.refusals
 
 
@@ -159,7 +163,112 @@ def test_a_cycle_that_looks_at_no_ask_refuses_none(of: Any, on: str) -> None:
     """Nor is it full."""
     plan = planned(cluster(), of, on=eh.Cycle(on))
     assert not plan.refusals
-    assert plan.why_not("ask", table="requests").code == "not_considered"
+    why = plan.why_not("ask", table="requests")
+    assert why.code == "not_considered"
+    said = {
+        "preemption": "mode shotgun makes room for queues as a whole, and starts nothing itself.",
+        "quota": "no stage of this plan considered it.",
+    }
+    assert why.summary == f"Request ask of operation p (1 cpu, 2 times) did not start: {said[on]}"
+
+
+SURPLUS: dict[str, Any] = {
+    "resources": {"cpu": {}, "gpu": {}},
+    "nodes": [{"name": "n", "capacity": {"cpu": 4, "gpu": 1}}],
+    "operations": [{"name": "d", "pool": "dev"}, {"name": "p", "pool": "prod"}],
+}
+
+
+def surplus(*more: dict[str, Any], **settings: Any) -> eh.Plan:
+    """Four allocations of one cpu in dev, and more; prod claims two."""
+    rows = [
+        {"name": f"d{i}", "operation": "d", "node": "n", "resources": {"cpu": 1}, "start_time": i}
+        for i in range(4 - len(more))
+    ]
+    return planned(cluster(**SURPLUS, allocations=[*rows, *more]), policy(mode="shotgun", **settings))
+
+
+def test_shotgun_says_of_each_why_it_stays() -> None:
+    """Its queue keeps it, it has nothing that queues claim, it needs its node, or enough has left."""
+    plan = surplus({"name": "g", "operation": "d", "node": "n", "resources": {"gpu": 1}})
+    assert [d.allocation for d in plan.decisions.victims] == ["d2"]
+    assert plan.why("g").summary == (
+        "Allocation g of operation d on node n was not preempted: it has nothing of the 1 cpu that queues"
+        " claim still."
+    )
+    kept = plan.why("d0")
+    assert kept.code == "queue_keeps_it"
+    assert kept.summary == (
+        "Allocation d0 of operation d on node n was not preempted: for what other queues claim queue dev"
+        " keeps what it is owed: it uses 2 cpu, its guarantee is 2 cpu and its ideal share 2 cpu."
+    )
+
+
+def test_shotgun_leaves_what_needs_its_node() -> None:
+    bound = {"name": "b", "operation": "d", "node": "n", "resources": {"cpu": 1}, "required_node": "n"}
+    plan = surplus({**bound, "start_time": 9})
+    assert [d.allocation for d in plan.decisions.victims] == ["d2", "d1"]
+    assert plan.why("b").summary.endswith(
+        " was not preempted: it may run on no other node, so it is not taken for what other queues claim."
+    )
+
+
+@pytest.mark.parametrize(
+    ("limit", "left", "words"), [({"cpu": 1}, 1, "1 cpu"), (0.25, 1, "0.25 of the partition")]
+)
+def test_shotgun_names_the_limit_that_ends_it(limit: Any, left: int, words: str) -> None:
+    plan = surplus(limit=limit)
+    assert len(plan.decisions.victims) == left
+    why = plan.why("d2")
+    assert why.code == "cycle_full"
+    assert why.summary == (
+        "Allocation d2 of operation d on node n was not preempted: as much leaves before it as may:"
+        f" {words} (limit)."
+    )
+
+
+def test_shotgun_leaves_what_nothing_is_claimed_of() -> None:
+    plan = planned(cluster(requests=[]), policy(mode="shotgun"))
+    assert plan.why("d0").summary.endswith(" was not preempted: it has nothing that a queue claims.")
+    only = planned(cluster(), policy(mode="shotgun", policies=("intra_queue",)))
+    for name, table in (("d0", "allocations"), ("ask", "requests")):
+        assert only.why_not(name, table=table).summary.endswith(
+            ": mode shotgun takes work between queues only, and policies has no inter_queue."
+        )
+
+
+def test_of_which_queues_victims_are_taken_is_said() -> None:
+    one = {"node": "n", "resources": {"cpu": 1}}
+    rows = [{"name": f"d{i}", "operation": "d", **one} for i in range(3)]
+    both = cluster(
+        operations=[*cluster().to_dict()["operations"], {"name": "q", "pool": "prod"}],
+        allocations=[*rows, {"name": "q0", "operation": "q", **one}],
+    )
+    same = planned(both, policy()).why("q0")
+    assert same.looked_at[0]["outcome"] == "same_queue"
+    assert same.looked_at[0]["compared"] == {"queue": "prod", "asking_queue": "prod", "within_queue": False}
+    assert same.summary.endswith(
+        " was not preempted: under policy inter_queue request ask takes victims of other queues only,"
+        " and both are in prod."
+    )
+    other = planned(cluster(), policy(policies=("intra_queue",))).why("d0")
+    assert other.code == "other_queue"
+    assert other.summary.endswith(
+        " was not preempted: under policy intra_queue request ask takes victims of its own queue prod only,"
+        " and this is of queue dev."
+    )
+
+
+def test_what_no_ask_looked_at_is_said() -> None:
+    roomy = cluster(nodes=[{"name": "n", "capacity": {"cpu": 6}}])
+    assert (
+        planned(roomy, policy())
+        .why("d0")
+        .summary.endswith(" was not preempted: no ask waits that found no room.")
+    )
+    waits = planned(cluster(now=5), per_ask())
+    assert waits.refusals
+    assert waits.why("d0").summary.endswith(" was not preempted: no ask looked for victims on its node.")
 
 
 def test_an_ask_that_is_left_out_says_of_how_many_cycles() -> None:

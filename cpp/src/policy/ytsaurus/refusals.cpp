@@ -148,18 +148,23 @@ Refusals Planner::refusals() const {
   Workspace& workspace = *workspace_;
   const Size width = workspace.state.width();
   Finder finder(workspace, nodes_);
-  // Limits are repaired after the stages: until then they held requests back.
-  Column<Id> repaired;
+  // Limits are repaired after the stages: until then they held requests back. What has left and
+  // started since the first repair:
+  std::vector<Workspace::Moved> since;
   bool taken = false;  // a stage that takes victims has started something
   for (const Decision& d : workspace.decisions.rows()) {
-    if (d.reason == Reason::kResourceLimitsViolated) repaired.push_back(d.slot);
-    taken |= d.action == Action::kStart && d.stage != Stage::kRegular;
+    const bool starts = d.action == Action::kStart;
+    if (d.reason == Reason::kResourceLimitsViolated || !since.empty())
+      since.push_back({d.operation, starts ? -1 : 1,
+                       starts ? workspace.shapes().amounts(workspace.shapes().of(d.request))
+                              : workspace.state.amounts(d.slot)});
+    taken |= starts && d.stage != Stage::kRegular;
   }
   const auto lacked = [&](Id operation, Id request, bool preemptive, Amount* missing) {
-    if (repaired.empty() || (preemptive && workspace.settings.infinite_limits_overcommit))
+    if (since.empty() || (preemptive && workspace.settings.infinite_limits_overcommit))
       return false;
     workspace.lacking_limits(operation, workspace.shapes().amounts(workspace.shapes().of(request)),
-                             preemptive, missing, repaired);
+                             preemptive, missing, since);
     return std::any_of(missing, missing + width, [](Amount a) { return a > 0; });
   };
   Refusals out;

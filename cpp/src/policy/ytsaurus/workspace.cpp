@@ -206,15 +206,15 @@ bool Workspace::within_limits(Id operation, const Amount* more, bool preemptive)
 }
 
 void Workspace::lacking_limits(Id operation, const Amount* more, bool preemptive, Amount* lacking,
-                               std::span<const Id> victims) const {
+                               std::span<const Moved> since) const {
   std::fill_n(lacking, state.width(), 0);
   for (Id e = limited_from(pools() + operation); e != kNoId; e = limited_above(e)) {
     std::array<Amount, kMaxResources> used{};
     std::copy_n(usage_of(e), state.width(), used.begin());
-    for (const Id slot : victims) {
-      const Id owner = pools() + state.operation_of(slot);
+    for (const Moved& one : since) {
+      const Id owner = pools() + one.operation;
       if (owner != e && !stands_in(owner, e, [&](Id x) { return parent_of(x); })) continue;
-      for (Size r = 0; r < state.width(); ++r) used[r] += state.amounts(slot)[r];
+      for (Size r = 0; r < state.width(); ++r) used[r] += one.sign * one.amounts[r];
     }
     const Limits limits = limits_of(e, preemptive);
     for (Size r = 0; r < state.width(); ++r)

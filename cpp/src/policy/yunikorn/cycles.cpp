@@ -208,7 +208,7 @@ void Cycles::watch(Id request, For what) {
   if (Facts* facts = last_fact(request, slot)) {
     facts->numbers.emplace_back("within_queue", what == For::kIntraQueue ? 1 : 0);
     if (why == Outcome::kNotLowerPriority) add_priorities(*facts, place, request);
-    if (why == Outcome::kQueueKeepsIt) add_keeper(*facts, place, request);
+    if (why == Outcome::kQueueKeepsIt) add_keeper(*facts, place, need(request));
     if (why == Outcome::kNotChosen || why == Outcome::kNoStartInStage) {
       add_place(*facts, place, request, what);
       Column<Id> chosen;
@@ -375,14 +375,15 @@ void Cycles::shotgun() {
   Column<Amount> claimed = shares_.claimed(part_, usage_), total(width_, 0);
   const Column<Amount> nothing(width_, 0);
   asking_[0] = 1;
-  for (Id place = 0; place < part_.slot.rows() && !at_limit(total); ++place) {
+  Id place = 0;
+  for (; place < part_.slot.rows() && !at_limit(total); ++place) {
     const Amount* gives = part_.amounts.row(place, width_);
-    bool useful = false;
-    for (Size r = 0; r < width_; ++r) useful = useful || (gives[r] > 0 && claimed[r] > 0);
-    if (!useful || part_.must_stay[place] != 0 ||
-        !may_give(part_.queue[place], gives, nothing.data()))
+    Spared spared;
+    if (const Outcome why = claimable(place, claimed, nothing, spared);
+        why != Outcome::kNotChosen) {
+      if (watched() == part_.slot[place]) not_claimed(place, why, spared, claimed, nothing);
       continue;
-    if (pace_.on() && pace_.spared(state_, part_.slot[place]).why != Outcome::kTaken) continue;
+    }
     preempt(place, kNoId, kNoId, Stage::kPreemptionCycle, Reason::kSurplusOfQueue);
     if (Facts* facts = last_fact(kNoId, part_.slot[place]))
       add_share(*facts, part_.queue[place], "queue");
@@ -394,6 +395,32 @@ void Cycles::shotgun() {
       total[r] += gives[r];
     }
   }
+  const Id slot = watched();
+  if (slot == kNoId || slot >= part_.place_of.rows()) return;
+  if (const Id at = part_.place_of[slot]; at != kNoId && at >= place)
+    not_claimed(at, Outcome::kCycleFull, {}, claimed, nothing);
+}
+
+// May it leave for what queues claim still? Why not; kNotChosen: it may.
+Outcome Cycles::claimable(Id place, const Column<Amount>& claimed, const Column<Amount>& nothing,
+                          Spared& spared) const {
+  const Amount* gives = part_.amounts.row(place, width_);
+  bool useful = false;
+  for (Size r = 0; r < width_; ++r) useful = useful || (gives[r] > 0 && claimed[r] > 0);
+  if (!useful) return Outcome::kFreesNothingUseful;
+  if (part_.must_stay[place] != 0) return Outcome::kNotACandidate;
+  if (!may_give(part_.queue[place], gives, nothing.data())) return Outcome::kQueueKeepsIt;
+  if (pace_.on()) spared = pace_.spared(state_, part_.slot[place]);
+  return spared.why == Outcome::kTaken ? Outcome::kNotChosen : spared.why;
+}
+
+void Cycles::not_claimed(Id place, Outcome why, const Spared& spared, const Column<Amount>& claimed,
+                         const Column<Amount>& nothing) {
+  record_slot(kNoId, why, spared);
+  Facts* facts = last_fact(kNoId, part_.slot[place]);
+  if (facts == nullptr) return;
+  if (why == Outcome::kQueueKeepsIt) add_keeper(*facts, place, nothing.data());
+  if (why == Outcome::kFreesNothingUseful) facts->amounts.emplace_back("claimed", claimed);
 }
 
 }  // namespace evenhand::yunikorn

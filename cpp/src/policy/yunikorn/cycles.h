@@ -57,10 +57,14 @@ class Cycles : public Run {
   bool at_limit(const Column<Amount>& total) const;
   Outcome eligible(Id place, Id request, For what) const;
   void watch(Id request, For what);
+  Outcome claimable(Id place, const Column<Amount>& claimed, const Column<Amount>& nothing,
+                    Spared& spared) const;
+  void not_claimed(Id place, Outcome why, const Spared& spared, const Column<Amount>& claimed,
+                   const Column<Amount>& nothing);
 
   // --- facts.cpp
   void add_share(Facts& facts, Id queue, const char* whose) const;
-  void add_keeper(Facts& facts, Id place, Id request) const;
+  void add_keeper(Facts& facts, Id place, const Amount* wants) const;
   void add_place(Facts& facts, Id place, Id request, For what) const;
 
   // --- victims.cpp

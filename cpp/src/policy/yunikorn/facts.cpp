@@ -43,8 +43,8 @@ void Cycles::add_share(Facts& facts, Id queue, const char* whose) const {
 }
 
 // The queue that may not give so much, and why; as `may_give`.
-void Cycles::add_keeper(Facts& facts, Id place, Id request) const {
-  const Amount *gives = part_.row(part_.amounts, place), *wants = need(request);
+void Cycles::add_keeper(Facts& facts, Id place, const Amount* wants) const {
+  const Amount* gives = part_.row(part_.amounts, place);
   for (const Id q : part_.path(part_.queue[place])) {
     if (tight_[q] == 0) continue;
     for (Size r = 0; r < width_; ++r) {

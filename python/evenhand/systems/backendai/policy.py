@@ -13,6 +13,7 @@ from evenhand.building.problems import shorten
 from evenhand.config.checked import problems_of
 from evenhand.errors import InputError, Problem
 from evenhand.explain.facts import name_of
+from evenhand.explain.told import NOTHING, Told
 from evenhand.plans.memory import read_memory
 from evenhand.plans.plan import Plan
 from evenhand.systems.backendai import columns
@@ -26,7 +27,6 @@ from evenhand.units.text import number
 if TYPE_CHECKING:
     from evenhand.diagnostics import Diagnostic
     from evenhand.explain.facts import Facts
-    from evenhand.explain.told import Told
     from evenhand.model import Snapshot
     from evenhand.plans.memory import LiveRows
     from evenhand.state import State
@@ -234,9 +234,9 @@ class BackendAI(Policy):
         """Say what became of an allocation or a request; see `evenhand.explain.told.told_of_outcome`."""
         return told(facts, what, row, met, recorded)
 
-    def told_of_unseen(self, facts: Facts, row: int) -> Told:
+    def told_of_unseen(self, facts: Facts, what: str, row: int) -> Told:
         """Say why running work was not looked at, by its row."""
-        return told_of_unseen(facts, row)
+        return told_of_unseen(facts, row) if what == "allocation" else NOTHING
 
     def told_of_victim(self, facts: Facts, row: int) -> Told:
         """Say by which rule, in which order and how a victim was chosen, by its row among the decisions."""

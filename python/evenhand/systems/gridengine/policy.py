@@ -11,6 +11,7 @@ from evenhand import _core
 from evenhand.config.triggers import Commands
 from evenhand.diagnostics import Diagnostic
 from evenhand.explain.facts import name_of
+from evenhand.explain.told import NOTHING, Told
 from evenhand.plans.memory import read_memory
 from evenhand.plans.plan import Plan
 from evenhand.systems.base import Policy
@@ -28,7 +29,6 @@ from evenhand.units.text import number
 
 if TYPE_CHECKING:
     from evenhand.explain.facts import Facts
-    from evenhand.explain.told import Told
     from evenhand.model import Snapshot
     from evenhand.plans.memory import LiveRows
     from evenhand.state import State
@@ -218,9 +218,9 @@ class GridEngine(Policy):
         """Say more of an outcome; see `evenhand.explain.told.told_of_outcome`."""
         return (of_request if what == "request" else of_allocation)(facts, row, met, recorded)
 
-    def told_of_unseen(self, facts: Facts, row: int) -> Told:
+    def told_of_unseen(self, facts: Facts, what: str, row: int) -> Told:
         """Say why no job was looked for that might leave, by the row of an allocation."""
-        return of_unseen(facts, row)
+        return of_unseen(facts, row) if what == "allocation" else NOTHING
 
     def told_of_victim(self, facts: Facts, row: int) -> Told:
         """Say what chose a victim, by its row among the decisions."""

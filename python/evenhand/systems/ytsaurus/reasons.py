@@ -136,7 +136,7 @@ _REQUESTS = (
     _reason(
         "limits_of_operation_or_pool",
         "request",
-        "with it, operation {operation} or a pool above it would be over its limits by {missing}",
+        "operation {operation} or a pool above it would be over its limits with it, by {missing}",
         "The limits of its operation and of the pools above must hold with it.",
     ),
     _reason("wrong_tags", "request", "{node} lacks a tag that it requires", "The node's tags do not fit."),

@@ -44,7 +44,7 @@ def told(facts: Facts, what: str, row: int, met: Mapping[str, Any], recorded: Ma
     found: _Told | None = None if tell is None or not recorded else tell(facts, row, met, recorded)
     if found is None:
         return NOTHING
-    return Told(found[1], f"{reason(met['stage'], 'stage').sentence} {found[0]}")
+    return Told(found[1], f"{reason(met['stage'], 'stage').sentence}, {found[0]}")
 
 
 def _limits(facts: Facts, _row: int, event: Mapping[str, Any], recorded: Mapping[str, Any]) -> _Told | None:
@@ -67,7 +67,7 @@ def _limits(facts: Facts, _row: int, event: Mapping[str, Any], recorded: Mapping
     limit, uses = {r: most[r] for r in shown}, {r: used[r] for r in shown}
     numbers = {"element": facts.keys[element], "used": uses, "limit": limit}
     has = facts.amounts_of(uses, limit)
-    return f"with it, {facts.element(element)} would be over its limits: it uses {has}", numbers
+    return f"{facts.element(element)} would be over its limits with it: it uses {has}", numbers
 
 
 def _backoff(facts: Facts, _row: int, event: Mapping[str, Any], recorded: Mapping[str, Any]) -> _Told | None:

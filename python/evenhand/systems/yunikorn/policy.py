@@ -17,7 +17,7 @@ from evenhand.systems.yunikorn.given import as_values, given_columns
 from evenhand.systems.yunikorn.record import YUNIKORN
 from evenhand.systems.yunikorn.settings import YuniKornSettings
 from evenhand.systems.yunikorn.victims import victim
-from evenhand.systems.yunikorn.words import Seen, told
+from evenhand.systems.yunikorn.words import Seen, told, told_of_unseen
 from evenhand.units.text import number
 
 if TYPE_CHECKING:
@@ -159,6 +159,10 @@ class YuniKorn(Policy):
         return told(
             what, met["outcome"], Seen(facts, row, met["node"], met["request"], met["missing"], recorded)
         )
+
+    def told_of_unseen(self, facts: Facts, what: str, row: int) -> Told:  # noqa: ARG002
+        """Say why an ask was not tried, or running work not wanted; see `evenhand.explain.told`."""
+        return told_of_unseen(facts, what)
 
     def told_of_victim(self, facts: Facts, row: int) -> Told:
         """Say what would have spared a victim and what chose it, by its row among the decisions."""

@@ -9,6 +9,7 @@ import numpy as np
 from evenhand.explain.facts import name_of
 from evenhand.explain.told import NOTHING, Told
 from evenhand.plans.live import limits
+from evenhand.reasons import ACTIONS
 from evenhand.units.text import duration as seconds
 from evenhand.units.text import number
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from evenhand.explain.facts import Facts
 
-__all__ = ["BECAUSE", "Seen", "told"]
+__all__ = ["BECAUSE", "Seen", "told", "told_of_unseen"]
 
 #: Why an allocation is no candidate, in the order of the core's enumeration.
 BECAUSE = (
@@ -76,8 +77,8 @@ class Seen(NamedTuple):
 
     @property
     def asked(self) -> str:
-        """The ask in words."""
-        return "the request" if self.request is None else f"request {name_of(self.request)}"
+        """The ask in words; in the mode shotgun there is none."""
+        return "what other queues claim" if self.request is None else f"request {name_of(self.request)}"
 
     @property
     def needs(self) -> Any:
@@ -105,6 +106,31 @@ def told(what: str, code: str, seen: Seen) -> Told:
     tell = (_REQUESTS if what == "request" else _ALLOCATIONS).get(code)
     found = None if tell is None or not seen.recorded else tell(seen)
     return NOTHING if found is None else Told(found[1], found[0])
+
+
+def told_of_unseen(facts: Facts, what: str) -> Told:
+    """Return why an ask was not tried, or why no ask looked at what runs.
+
+    Parameters
+    ----------
+    facts : Facts
+    what : {"request", "allocation"}
+    """
+    s = facts.plan.policy.settings
+    if s.preemption == "cycles" and s.mode == "shotgun":
+        if "inter_queue" not in s.policies:
+            text = "mode shotgun takes work between queues only, and policies has no inter_queue"
+        elif what == "request":
+            text = "mode shotgun makes room for queues as a whole, and starts nothing itself"
+        else:
+            return NOTHING
+        return Told({"mode": "shotgun"}, text)
+    if what == "request":
+        return NOTHING
+    preempts = (facts.plan.decisions.column("action") == ACTIONS.index("preempt")).any()
+    if not len(facts.plan.refusals) and not preempts:
+        return Told({"waiting": 0}, "no ask waits that found no room")
+    return Told({}, "no ask looked for victims on its node")
 
 
 def _room(seen: Seen) -> _Told | None:
@@ -177,12 +203,7 @@ def _cycle_full(seen: Seen) -> _Told:
         numbers["n_alloc"] = s.n_alloc
         bounds.append(f"no more than {number(s.n_alloc)} asks are placed in an allocation cycle (n_alloc)")
     if cycle != "allocation":
-        limit = numbers["limit"] = s.limit if isinstance(s.limit, float) else dict(s.limit)
-        most = (
-            f"{number(limit)} of the partition"
-            if isinstance(limit, float)
-            else seen.facts.amounts(limit) or "nothing"
-        )
+        most, numbers["limit"] = _limit(seen.facts)
         bounds.append(f"asks that others are preempted for add up to {most} at most (limit)")
     return f"the cycle ended before it came to it: {' and '.join(bounds)}", numbers
 
@@ -240,6 +261,45 @@ def _not_lower(seen: Seen) -> _Told | None:
         return None
     text = f"its priority {number(own)} is not lower than {number(asks)}, that of {seen.asked}"
     return text, {"priority": own, "asking_priority": asks}
+
+
+def _of_its_queue(seen: Seen) -> _Told | None:
+    """Say of which queues victims are taken, and of which it is."""
+    if seen.request is None:
+        return None
+    facts, column = seen.facts, seen.facts.snapshot._core.column
+    asks = facts.snapshot.names("requests").index(seen.request)
+    rows = column("allocations", "operation")[seen.row], column("requests", "operation")[asks]
+    own, asking = (_queue(facts, int(column("operations", "pool")[int(row)])) for row in rows)
+    numbers: dict[str, Any] = {"queue": own, "asking_queue": asking}
+    rule = ""
+    if (within := seen.number("within_queue")) is not None:
+        numbers["within_queue"] = bool(within)
+        rule = f"under policy {'intra' if within else 'inter'}_queue "
+    takes = f"{rule}{seen.asked} takes victims of"
+    if own == asking:
+        return f"{takes} other queues only, and both are in {name_of(own)}", numbers
+    return f"{takes} its own queue {name_of(asking)} only, and this is of queue {name_of(own)}", numbers
+
+
+def _not_claimed(seen: Seen) -> _Told:
+    claimed = {r: amount for r, amount in seen.amounts("claimed").items() if amount > 0}
+    still = (
+        f"of the {seen.facts.amounts(claimed)} that queues claim still" if claimed else "that a queue claims"
+    )
+    return f"it has nothing {still}", {"claimed": claimed}
+
+
+def _surplus_full(seen: Seen) -> _Told:
+    text, limit = _limit(seen.facts)
+    return f"as much leaves before it as may: {text} (limit)", {"limit": limit}
+
+
+def _limit(facts: Facts) -> tuple[str, Any]:
+    limit = facts.plan.policy.settings.limit
+    if isinstance(limit, float):
+        return f"{number(limit)} of the partition", limit
+    return facts.amounts(limit) or "nothing", dict(limit)
 
 
 def _keeper(seen: Seen) -> _Told | None:
@@ -346,6 +406,9 @@ _REQUESTS: Any = {
     "may_not_preempt_yet": _waits,
 }
 _ALLOCATIONS: Any = {
+    **dict.fromkeys(("same_queue", "other_queue"), _of_its_queue),
+    "frees_nothing_useful": _not_claimed,
+    "cycle_full": _surplus_full,
     "not_lower_priority": _not_lower,
     "queue_keeps_it": _keeper,
     "not_a_candidate": _no_candidate,

@@ -50,6 +50,11 @@ def _of_request(world: World, _explanation: Explanation, row: Row, _told: list[i
     return [len(world.decided("start", request=row["name"])), int(row.get("count", 1))]
 
 
+def _still_waiting(world: World, explanation: Explanation, _row: Row, _told: list[int]) -> list[int]:
+    refused = [q for q in world.requests_of(explanation.name) if str(q["name"]) in world.refusals]
+    return [len(refused) - sum(" waits: " in sentence for sentence in explanation.sentences)]
+
+
 def _by_group(world: World, explanation: Explanation, row: Row, _told: list[int]) -> list[int]:
     name = explanation.name if explanation.table == "operations" else row["operation"]
     groups = world.plan.groups.to_dict()
@@ -70,6 +75,7 @@ PHRASES: tuple[tuple[re.Pattern[str], Counted], ...] = (
     (re.compile(r"It is victim ([\d,]+) of ([\d,]+) of this step"), _of_step),
     (re.compile(r"It is allocation ([\d,]+) of ([\d,]+), of ([\d,]+) operations?, that leave"), _of_step),
     (re.compile(r"starts ([\d,]+) of ([\d,]+) times only"), _of_request),
+    (re.compile(r"([\d,]+) more of its requests wait"), _still_waiting),
     (
         re.compile(
             r"oldest first: ([\d,]+) non-preemptible, ([\d,]+) aggressively preemptible"

@@ -24,6 +24,7 @@ _CODED = re.compile(r"`[^`]*`|\b[A-Za-z]+(?:_[A-Za-z]+)+\b")
 _CLOCK = re.compile(r"(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(\.\d+)? UTC")
 _SPAN = re.compile(r"-?\d[\d,]*(?:\.\d+)? (?:d|h|min|s)\b(?: \d[\d,]*(?:\.\d+)? (?:h|min|s)\b)*")
 _NUMBER = re.compile(r"(?<![\w.@-])-?\d[\d,]*(?:\.\d+)?(?![\w@]*[-@][\w])")
+_DIGITS = 4  # to which numbers are rounded at most
 _SECONDS = {"d": 86400.0, "h": 3600.0, "min": 60.0, "s": 1.0}
 
 
@@ -57,9 +58,11 @@ class Number:
 
 def _plain(text: str) -> tuple[float, float]:
     digits = text.replace(",", "")
-    places = len(digits.partition(".")[2])
+    whole, _, parts = digits.lstrip("-").partition(".")
     value = float(digits)
-    return value, (0.5000001 * 10.0**-places if places else 0.0) + 1e-9 * max(1.0, abs(value))
+    # Zeros at the end are not shown: 16.0048, rounded to four digits, reads 16.
+    places = len(parts) if parts else _DIGITS - len(whole) if value else 0
+    return value, (0.5000001 * 10.0**-places if places > 0 else 0.0) + 1e-9 * max(1.0, abs(value))
 
 
 def numbers_in(text: str) -> list[Number]:

@@ -8,6 +8,7 @@ from evenhand.systems.yunikorn.properties import inherited, properties_of
 from evenhand.testing.explanations.registry import Said, checks, must
 from evenhand.testing.explanations.world import ROOT, World, without_zeros
 from evenhand.testing.explanations.yunikorn.guarantees import owed, path_of
+from evenhand.testing.explanations.yunikorn.outcomes import asked
 from evenhand.testing.explanations.yunikorn.queues import over_max, priority_of, queue_of, root
 
 if TYPE_CHECKING:
@@ -31,10 +32,11 @@ def properties(world: World, queue: str) -> QueueProperties:
 @checks("allocation", "not_a_candidate", system="yunikorn")
 def not_a_candidate(world: World, said: Said) -> None:
     """Whether what is named holds: its node, the fence, the guarantee, a disabled queue, or its priority."""
+    asked(world, said)
     name, told = said.met.get("request"), said.compared
-    must(name is not None, "it is not said for which request")
-    request = world.row("requests", name)
-    mine, asks = world.operation_of(said.row), world.operation_of(request)
+    request: Row = {} if name is None else world.row("requests", name)
+    mine = world.operation_of(said.row)
+    asks: Row = {} if name is None else world.operation_of(request)
     if "queue" in told:
         must(root(told["queue"]) == queue_of(mine), "its queue", told["queue"])
     rule = _RULES.get(str(told.get("because")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evenhand.testing.explanations.job_rooms import lacks_of, places_allowed
-from evenhand.testing.explanations.jobs import asker
+from evenhand.testing.explanations.jobs import asker, not_considered
 from evenhand.testing.explanations.registry import Said, checks, must
 from evenhand.testing.explanations.world import World, same, without_zeros
 from evenhand.testing.explanations.yunikorn.queues import held, leaving, over_max, priority_of, queue_of, root
@@ -14,27 +14,65 @@ from evenhand.testing.explanations.yunikorn.rooms import free_rooms
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["at_some_time"]
+__all__ = ["asked", "at_some_time"]
 
 _SYSTEM = "yunikorn"
 
 
-def _queues(world: World, said: Said) -> tuple[str, str]:
-    return queue_of(world.operation_of(said.row)), queue_of(asker(world, said))
+@checks("allocation", "same_queue", "other_queue", system=_SYSTEM)
+def queues(world: World, said: Said) -> None:
+    """Whether it is in the queue of the request that asked, or not, where victims are not taken there."""
+    own, asks = queue_of(world.operation_of(said.row)), queue_of(asker(world, said))
+    told = (root(said.compared.get("queue")), root(said.compared.get("asking_queue")))
+    must(told == (own, asks), "queues", told, own, asks)
+    must((own == asks) == (said.code == "same_queue"), "queues", own, asks)
+    within = said.compared.get("within_queue", 0)
+    must(bool(within) == (said.code == "other_queue"), "policy", within)
 
 
-@checks("allocation", "same_queue", system=_SYSTEM)
-def same_queue(world: World, said: Said) -> None:
-    """Whether it is in the queue of the request that asked."""
-    own, asks = _queues(world, said)
-    must(own == asks, "queues", own, asks)
+def _shotgun(world: World) -> bool:
+    """Return whether victims are taken for queues as a whole."""
+    s = world.settings
+    return s.preemption == "cycles" and s.mode == "shotgun" and "inter_queue" in s.policies
 
 
-@checks("allocation", "other_queue", system=_SYSTEM)
-def other_queue(world: World, said: Said) -> None:
-    """Whether it is in another queue than the request that asked."""
-    own, asks = _queues(world, said)
-    must(own != asks, "queues", own, asks)
+def asked(world: World, said: Said) -> None:
+    """Raise `AssertionError` unless it is said for which request, where requests take victims."""
+    named = str(said.met.get("request")) in world.tables["requests"]
+    must(named or (_shotgun(world) and said.met.get("request") is None), "it is not said for which request")
+
+
+@checks("allocation", "frees_nothing_useful", system=_SYSTEM)
+def not_claimed(world: World, said: Said) -> None:
+    """Whether it has nothing that queues claim."""
+    must(_shotgun(world), "requests take victims", world.settings.mode)
+    has, told = without_zeros(said.row.get("resources") or {}), said.compared.get("claimed")
+    must(told is not None and not told.keys() & has.keys(), "it has some of it", told, has)
+
+
+@checks("allocation", "cycle_full", system=_SYSTEM)
+def surplus_full(world: World, said: Said) -> None:
+    """Whether what leaves for claims of queues adds up to the limit."""
+    must(_shotgun(world), "requests take victims", world.settings.mode)
+    limit, left = world.settings.limit, world.amounts({})
+    must(said.compared.get("limit") == limit, "limit", said.compared.get("limit"), limit)
+    for d in world.decided("preempt", reason="surplus_of_queue"):
+        for r, amount in (world.row("allocations", d["allocation"]).get("resources") or {}).items():
+            left[r] += amount
+    most = {r: limit * a for r, a in world.total.items() if a} if isinstance(limit, float) else limit
+    must(any(left[r] >= most[r] - 1e-9 for r in most), "more may leave", left, most)
+
+
+@checks("unseen", "not_considered", system=_SYSTEM)
+def unseen(world: World, said: Said) -> None:
+    """Nothing is decided of it, and what is said in the place of an outcome holds."""
+    not_considered(world, said)
+    s, told = world.settings, said.explanation.numbers
+    if told.get("mode") == "shotgun":
+        must(s.preemption == "cycles" and s.mode == "shotgun", "mode", s.preemption, s.mode)
+        must(said.explanation.table == "requests" or "inter_queue" not in s.policies, "policies", s.policies)
+    if told.get("waiting") == 0:
+        must(not world.refusals and not world.decided("preempt"), "asks wait", world.refusals)
 
 
 def at_some_time(world: World, holds: Callable[[int], bool], what: str, *told: object) -> None:
@@ -63,7 +101,7 @@ def _scope(said: Said) -> dict[str, Any]:
 @checks("allocation", "queue_keeps_it", system=_SYSTEM)
 def queue_keeps_it(world: World, said: Said) -> None:
     """Its queue, or one above, has a guarantee or an ideal share that it would fall below without it."""
-    must(str(said.met.get("request")) in world.tables["requests"], "it is not said for which request")
+    asked(world, said)
     told, has = said.compared, said.row.get("resources") or {}
     queue = root(told.get("queue"))
     must(queue in world.pools_of(world.operation_of(said.row)), "it is not in that queue", queue)
@@ -248,5 +286,7 @@ def cycle_full(world: World, said: Said) -> None:
             total[r] += amount
     share = isinstance(s.limit, float)
     most = {r: s.limit * a for r, a in world.total.items() if a} if share else s.limit
+    for name, value in said.compared.items():
+        must(value == getattr(s, name), name, value, getattr(s, name))
     full = any(total[r] >= limit - 1e-9 for r, limit in most.items())
     must(full or len(placed) >= s.n_alloc, "more may be placed", total, most, len(placed))
