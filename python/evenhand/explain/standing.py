@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
 __all__ = ["explain_element", "explain_node"]
 
 _MOST = 3  # requests listed
+_ON_NODE = (
+    ("Allocations that leave", "preempt", "allocation"),
+    ("Requests that start", "start", "request"),
+    ("Allocations that resume", "resume", "allocation"),
+    ("Requests for which room is kept", "reserve", "request"),
+)
 
 
 def explain_element(facts: Facts, row: int) -> Explanation:
@@ -23,8 +30,12 @@ def explain_element(facts: Facts, row: int) -> Explanation:
     pool = row < facts.pools
     name = facts.snapshot.element_names[row]
     if not facts.shared:
-        said = (facts.standing(row), *claims("decided", [_decided(facts, row), *_waiting(facts, row)], {}))
-        return Explanation(name, "pools" if pool else "operations", "no_fair_shares", said)
+        first, decided = facts.standing(row), _decided(facts, row)
+        if pool:  # of which a system without fair shares has nothing more to say
+            text = f"{first.sentence.removesuffix('.')}: {decided[:1].lower()}{decided[1:]}"
+            return Explanation(name, "pools", "no_fair_shares", (replace(first, sentence=text),))
+        said = (first, *claims("decided", [decided, *_waiting(facts, row)], {}))
+        return Explanation(name, "operations", "no_fair_shares", said)
     status = facts.plan.statuses.at(row)
     found = [facts.standing(row)]
     if row:
@@ -100,14 +111,14 @@ def explain_node(facts: Facts, row: int) -> Explanation:
     decisions = facts.plan.decisions
     name = facts.name("nodes", row)
     mine = decisions.take(decisions.column("node") == row)
-    free = ""
-    if len(mine):
-        free = f" Free before: {facts.amounts(facts.object(mine.column('free_before')[0], zeros=True))}."
+    if not len(mine):
+        nothing = f"On node {name_of(name)} this plan preempts nothing and starts nothing."
+        return Explanation(name, "nodes", "nothing_decided", claims("nothing_decided", [nothing], {}))
+    free = facts.amounts(facts.object(mine.column("free_before")[0], zeros=True))
     done = f"preempts {len(mine.victims):,} and starts {len(mine.starts):,}"
-    sentences = [f"On node {name_of(name)} this plan {done}.{free}"]
-    if len(mine.victims):
-        sentences.append(f"Allocations that leave: {listed(d.allocation for d in mine.victims)}.")
-    if len(mine.starts):
-        sentences.append(f"Requests that start: {listed(d.request for d in mine.starts)}.")
-    code = "decided" if len(mine) else "nothing_decided"
-    return Explanation(name, "nodes", code, claims(code, sentences, {}))
+    sentences = [f"On node {name_of(name)} this plan {done}. Free before: {free}."]
+    for what, action, column in _ON_NODE:
+        names = [getattr(one, column) for one in mine if one.action == action]
+        if names:
+            sentences.append(f"{what}: {listed(dict.fromkeys(names))}.")
+    return Explanation(name, "nodes", "decided", claims("decided", sentences, {}))

@@ -313,3 +313,27 @@ def test_limits_are_those_before_the_first_repair(starts: bool) -> None:
     (refused,) = plan.refusals
     assert (refused.request, refused.rule) == ("r", "limits_of_operation_or_pool")
     assert refused.numbers["missing"] == {"cpu": 5}
+
+
+def test_limits_that_the_preemptive_stage_repairs_hold_back_in_the_stage_before() -> None:
+    """The aggressive stage starts nothing, and so repairs nothing."""
+    one = {"operation": "a", "node": "n", "resources": {"cpu": 1}}
+    data = {
+        "now": 1000,
+        "resources": {"cpu": {}},
+        "nodes": [{"name": "n", "capacity": {"cpu": 4}}],
+        "pools": [{"name": "p", "settings": {"allow_aggressive_preemption": False}}],
+        "operations": [{"name": "a", "pool": "p", "limits": {"cpu": 3}}],
+        "allocations": [{"name": f"a{i}", "start_time": i, **one} for i in range(4)],
+        "requests": [{"name": "r", "operation": "a", "resources": {"cpu": 1}}],
+    }
+    given = {
+        "starvation": {"p": "aggressively_starving"},
+        "groups": {f"a{i}": "preemptible" for i in range(4)},
+    }
+    settings = {"limit_repair": "stage", "stage_order": "regular_aggressive_preemptive"}
+    plan = planned(data, given=given, **settings)
+    assert [(d.allocation, d.reason) for d in plan.decisions] == [("a3", "resource_limits_violated")]
+    met = {one["stage"]: one for one in plan.why_not("r", table="requests").looked_at}
+    assert met["aggressive"]["outcome"] == "limits_of_operation_or_pool"
+    assert met["aggressive"]["missing"] == {"cpu": 2}

@@ -249,7 +249,7 @@ def test_of_which_queues_victims_are_taken_is_said() -> None:
     assert same.looked_at[0]["compared"] == {"queue": "prod", "asking_queue": "prod", "within_queue": False}
     assert same.summary.endswith(
         " was not preempted: under policy inter_queue request ask takes victims of other queues only,"
-        " and both are in prod."
+        " and both are in queue prod."
     )
     other = planned(cluster(), policy(policies=("intra_queue",))).why("d0")
     assert other.code == "other_queue"
@@ -332,3 +332,17 @@ def test_an_ask_that_was_just_granted_victims_is_not_counted_as_refused() -> Non
     plan = planned(cluster(requests=[ONE, large]), per_ask())
     assert "1 request refused." in repr(plan)
     assert [refusal.request for refusal in plan.refusals] == ["large"]
+
+
+def test_a_node_and_a_queue_say_what_is_decided_there() -> None:
+    plan = planned(cluster(), per_ask())
+    assert plan.why("n", table="nodes").sentences == (
+        "On node n this plan preempts 2 and starts 0. Free before: 0 cpu.",
+        "Allocations that leave: d3 and d2.",
+        "Requests for which room is kept: ask.",
+    )
+    assert plan.why("dev", table="pools").sentences == (
+        "Pool dev: this plan starts 0 of its requests and preempts 2 of its allocations.",
+    )
+    quiet = planned(cluster(requests=[]), policy())
+    assert quiet.why("n", table="nodes").summary == "On node n this plan preempts nothing and starts nothing."

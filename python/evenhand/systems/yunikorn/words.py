@@ -278,7 +278,7 @@ def _of_its_queue(seen: Seen) -> _Told | None:
         rule = f"under policy {'intra' if within else 'inter'}_queue "
     takes = f"{rule}{seen.asked} takes victims of"
     if own == asking:
-        return f"{takes} other queues only, and both are in {name_of(own)}", numbers
+        return f"{takes} other queues only, and both are in queue {name_of(own)}", numbers
     return f"{takes} its own queue {name_of(asking)} only, and this is of queue {name_of(own)}", numbers
 
 

@@ -66,7 +66,7 @@ def _by_group(world: World, explanation: Explanation, row: Row, _told: list[int]
 PHRASES: tuple[tuple[re.Pattern[str], Counted], ...] = (
     (
         re.compile(
-            r"This plan starts ([\d,]+) of its requests and preempts ([\d,]+) of its allocations"
+            r"[Tt]his plan starts ([\d,]+) of its requests and preempts ([\d,]+) of its allocations"
             r"(?:, and ([\d,]+) (?:is|are) preempted for it)?"
         ),
         _of_element,

@@ -179,18 +179,21 @@ class Story:
 
     def span(self, node: object, stage: str) -> range:
         """Return the counts of decisions from the beginning of a stage to its end, with its repair."""
-        first = self.before(node)
-        mine = [d for d in self.world.decisions if same(d["node"], node)]
-        in_stage = self.world.settings.limit_repair == "stage"
         rank = self.rank(stage)
-        begin = end = first
-        for number, decision in enumerate(mine, first + 1):
-            its = self.rank(decision["stage"])
-            repair = in_stage and decision["stage"] == "limit_repair"
-            if its < rank and not repair:
+        begin = end = first = self.before(node)
+        before = "regular"
+        for number, decision in enumerate(self.world.decisions[first:], first + 1):
+            if not same(decision["node"], node):
+                break
+            its = str(decision["stage"])
+            if its == "limit_repair" and self.world.settings.limit_repair == "stage":
+                # A stage repairs limits after its start; without one the preemptive stage does.
+                its = "preemptive" if before == "regular" else before
+            if self.rank(its) < rank:
                 begin = number
-            if its <= rank or (repair and number == end + 1 and rank > self.rank("regular")):
+            if self.rank(its) <= rank:
                 end = number
+            before = its
         return range(begin, end + 1)
 
     def status(self, kind: str, name: object) -> Status:
