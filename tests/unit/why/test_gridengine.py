@@ -160,7 +160,7 @@ def test_a_cap_says_how_many_would_leave_and_how_many_are_preempted() -> None:
     assert "2 jobs would have to be preempted for request highr0" in plan.why("othera0").summary
     exactly = planned({"h": 3}, *low, spare, high, max_preemptees=2)
     assert len(exactly.decisions.victims) == 2
-    leave = "2 jobs leave for it, beside 0 preempted before; `max_preemptees` is 2."
+    leave = "2 jobs leave for it; `max_preemptees` is 2."
     assert leave in exactly.why("lowa0").sentences
 
 
@@ -263,7 +263,7 @@ def test_a_victim_is_told_by_which_values_it_was_chosen() -> None:
         "As few jobs leave as can be; of as many on one host those whose highest priority is lowest, on the",
         "comes first, of equal ones the last that started: operation low is number 1 of 2 that may",
         "Its action is S (suspend), as the advisor chooses (`preemption_action`): nothing but slots",
-        "1 job leaves for it, beside 0 preempted before; `max_preemptees` is 2.",
+        "1 job leaves for it; `max_preemptees` is 2.",
     ):
         assert text in told.text, text
     near = planned(
@@ -372,7 +372,7 @@ def test_a_request_for_preemption_names_the_order_and_the_cap() -> None:
     assert "what it gives back is a part of what is needed for request r of 3" in told.summary
     assert "Its action is T (terminate), as the request for preemption says." in told.sentences
     assert (
-        "2 jobs would have to leave for it, beside 0 preempted before; `max_preemptees` is 1."
+        "2 jobs would have to leave for it; `max_preemptees` is 1."
         in told.sentences
     )
     waits = plan.why_not("r")

@@ -163,7 +163,8 @@ def _cap(numbers: Mapping[str, Any]) -> str:
     jobs = "1 job leaves" if wanted == 1 else f"{wanted:,} jobs leave"
     if wanted + before > most:
         jobs = f"{wanted:,} jobs would have to leave"
-    return f"{jobs} for it, beside {before:,} preempted before; `max_preemptees` is {most:,}"
+    beside = f", beside {before:,} preempted before" if before else ""
+    return f"{jobs} for it{beside}; `max_preemptees` is {most:,}"
 
 
 def _lacks(facts: Facts, row: int, recorded: Mapping[str, Any], numbers: dict[str, Any]) -> dict[str, str]:
