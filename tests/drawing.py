@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import argparse
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
-from hypothesis import Phase, given, seed, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
+
+T = TypeVar("T")
 
 
 def examples(times: float = 1) -> int:
@@ -27,6 +30,35 @@ def drawn(strategy: st.SearchStrategy[Any], count: int, start: int = 0) -> list[
 
     collect()
     return found
+
+
+def each(strategy: st.SearchStrategy[T], count: int, start: int, look: Callable[[T], object]) -> None:
+    """Look at what a strategy draws, one after the other and the same every time; outside of tests, too."""
+
+    @seed(start)
+    @settings(
+        max_examples=count,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(strategy)
+    def one_more(one: T) -> None:
+        look(one)
+
+    one_more()
+
+
+def every_system(prog: str, systems: Sequence[str], holds: Callable[[str, int, int], bool]) -> int:
+    """Check as many plans of each system as the command line asks for; return 1 if any does not hold."""
+    parser = argparse.ArgumentParser(prog=f"python -m {prog}", allow_abbrev=False)
+    parser.add_argument("plans", type=int)
+    parser.add_argument("systems", nargs="*", metavar="SYSTEM")
+    parser.add_argument("--seed", type=int, default=0)
+    asked = parser.parse_args()
+    held = [holds(system, asked.plans, asked.seed) for system in asked.systems or systems]
+    return 0 if all(held) else 1
 
 
 def shuffled(data: Mapping[str, Any], chance: Random) -> dict[str, Any]:

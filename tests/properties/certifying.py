@@ -8,13 +8,11 @@ the first that is refused.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
@@ -26,6 +24,7 @@ from evenhand.testing.strategies import (
     slurm_settings,
     system_cluster_dicts,
 )
+from tests.drawing import each, every_system
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -126,16 +125,7 @@ def _verdicts(system: str, count: int, first: int) -> bool:
     counted: Counter[str] = Counter()
     began, false = time.monotonic(), []
 
-    @settings(
-        max_examples=count,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    @seed(first)
-    @given(minimum_plans(system))
-    def drawn(plan: Plan) -> None:
+    def look(plan: Plan) -> None:
         counted["plans"] += 1
         for step in plan.minimum_steps:
             certificate = plan.certificate(step)
@@ -148,7 +138,7 @@ def _verdicts(system: str, count: int, first: int) -> bool:
             else:
                 counted[f"{certificate.kind}, cost {verdict.cost}, order {verdict.order}"] += 1
 
-    drawn()
+    each(minimum_plans(system), count, first, look)
     print(f"{system}: {counted['plans']:,} plans in {time.monotonic() - began:,.0f} s", flush=True)
     for what, many in sorted(counted.items()):
         print(f"  {many:6,} {what}", flush=True)
@@ -159,16 +149,5 @@ def _verdicts(system: str, count: int, first: int) -> bool:
     return not false
 
 
-def main() -> int:
-    """Check as many plans as the command line asks for."""
-    parser = argparse.ArgumentParser(prog="python -m tests.properties.certifying", allow_abbrev=False)
-    parser.add_argument("plans", type=int)
-    parser.add_argument("systems", nargs="*", metavar="SYSTEM")
-    parser.add_argument("--seed", type=int, default=0)
-    chosen = parser.parse_args()
-    held = [_verdicts(system, chosen.plans, chosen.seed) for system in chosen.systems or SYSTEMS]
-    return 0 if all(held) else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(every_system("tests.properties.certifying", SYSTEMS, _verdicts))

@@ -8,23 +8,20 @@ that was found, and exits with 1 if there is any.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.plans import Plan
 from evenhand.testing.explanations import falsehoods
 from evenhand.testing.strategies import plan_inputs, policies, system_cluster_dicts
+from tests.drawing import each, every_system
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from hypothesis.strategies import SearchStrategy
 
     from evenhand.testing.strategies import PlanInput
@@ -55,28 +52,12 @@ def _planned(drawn: PlanInput) -> Plan:
 def some_plans(system: str, count: int, first: int = 0) -> list[Plan]:
     """Return so many drawn plans; others for another number."""
     found: list[Plan] = []
-    _each(system, count, first, found.append)
+    each(plans(system), count, first, found.append)
     return found
 
 
-def _each(system: str, count: int, first: int, look: Callable[[Plan], None]) -> None:
-    @seed(first)
-    @settings(
-        max_examples=count,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(plans(system))
-    def drawn(plan: Plan) -> None:
-        look(plan)
-
-    drawn()
-
-
-def _false(system: str, count: int, first: int) -> bool:
-    """Print what the plans of one system explain falsely."""
+def _true(system: str, count: int, first: int) -> bool:
+    """Print what the plans of one system explain falsely; whether there is nothing."""
     counted: Counter[tuple[str, str]] = Counter()
     shown: dict[tuple[str, str], str] = {}
     began, drawn = time.monotonic(), 0
@@ -88,24 +69,13 @@ def _false(system: str, count: int, first: int) -> bool:
             counted[one.table, one.code] += 1
             shown.setdefault((one.table, one.code), f"plan {drawn}: {one}")
 
-    _each(system, count, first, look)
+    each(plans(system), count, first, look)
     took = time.monotonic() - began
     print(f"{system}: {drawn:,} plans in {took:,.0f} s, {counted.total():,} falsehoods", flush=True)
     for key, many in counted.most_common():
         print(f"  {many:6,} {' '.join(key)}: {shown[key]}", flush=True)
-    return bool(counted)
-
-
-def main() -> int:
-    """Check as many plans as the command line asks for."""
-    parser = argparse.ArgumentParser(prog="python -m tests.properties.explaining", allow_abbrev=False)
-    parser.add_argument("plans", type=int)
-    parser.add_argument("systems", nargs="*", metavar="SYSTEM")
-    parser.add_argument("--seed", type=int, default=0)
-    chosen = parser.parse_args()
-    false = [system for system in chosen.systems or SYSTEMS if _false(system, chosen.plans, chosen.seed)]
-    return 1 if false else 0
+    return not counted
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(every_system("tests.properties.explaining", SYSTEMS, _true))

@@ -371,10 +371,7 @@ def test_a_request_for_preemption_names_the_order_and_the_cap() -> None:
     assert "operation 2 is number 1 of 2 that may be preempted for it" in told.text
     assert "what it gives back is a part of what is needed for request r of 3" in told.summary
     assert "Its action is T (terminate), as the request for preemption says." in told.sentences
-    assert (
-        "2 jobs would have to leave for it; `max_preemptees` is 1."
-        in told.sentences
-    )
+    assert "2 jobs would have to leave for it; `max_preemptees` is 1." in told.sentences
     waits = plan.why_not("r")
     assert waits.code == "max_preemptees"
     assert "For it operation 2 leaves now." in waits.sentences

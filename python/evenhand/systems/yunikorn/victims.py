@@ -81,20 +81,16 @@ def _before(seen: Seen, name: str) -> dict[str, float]:
     return {r: amount + own[r] for r, amount in seen.amounts(name).items()}
 
 
-def _priority(seen: Seen, numbers: dict[str, Any]) -> str:
+def _priority(seen: Seen, numbers: dict[str, Any], spared: str = "with {} or more") -> str:
     own, asks = seen.number("priority"), seen.number("asking_priority")
     if own is None or asks is None:
         return ""
     numbers |= {"priority": own, "asking_priority": asks}
-    return f"its priority was {number(own)}, and with {number(asks)} or more it would have been spared"
+    return f"its priority was {number(own)}, and {spared.format(number(asks))} it would have been spared"
 
 
 def _required(seen: Seen, numbers: dict[str, Any]) -> str:
-    own, asks = seen.number("priority"), seen.number("asking_priority")
-    if own is None or asks is None:
-        return ""
-    numbers |= {"priority": own, "asking_priority": asks}
-    return f"its priority was {number(own)}, and above {number(asks)} it would have been spared"
+    return _priority(seen, numbers, "above {}")
 
 
 def _guarantee(seen: Seen, numbers: dict[str, Any]) -> str:
