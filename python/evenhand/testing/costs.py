@@ -41,7 +41,7 @@ class Costs:
         return min(MOST_LOST_WORK, sum(self.lost.get(str(allocation), 1) for allocation in allocations))
 
 
-def read_costs(data: Mapping[str, Any], kind: str) -> Costs:
+def read_costs(data: Mapping[str, Any], kind: str, *, logical_nodes: bool = False) -> Costs:
     """Read costs from a snapshot.
 
     Parameters
@@ -49,19 +49,26 @@ def read_costs(data: Mapping[str, Any], kind: str) -> Costs:
     data : mapping
         As `Snapshot.to_dict` returns it.
     kind : {"victims", "lost_work", "given"}
+    logical_nodes : bool, default False
+        Whether a machine has what its logical nodes leave of it.
 
     Returns
     -------
     Costs
     """
-    capacity = {str(row["name"]): row.get("capacity") or {} for row in data.get("nodes", [])}
+    capacity = {str(row["name"]): dict(row.get("capacity") or {}) for row in data.get("nodes", [])}
+    for row in data.get("nodes", []) if logical_nodes else ():
+        machine = str(row.get("physical"))
+        if machine in capacity and machine != str(row["name"]):
+            for r, amount in (row.get("capacity") or {}).items():
+                capacity[machine][r] = capacity[machine].get(r, 0) - amount
     lost = {}
     for row in data.get("allocations", []):
         since = row.get("last_job_start_time")
         times = [row.get("start_time", 0.0) if since is None else since, row.get("last_progress_time")]
         seconds = data.get("now", 0.0) - max(t for t in times if t is not None)
         has = capacity.get(str(row.get("node")), {})
-        shares = [amount / has[r] for r, amount in (row.get("resources") or {}).items() if has.get(r)]
+        shares = [amount / has[r] for r, amount in (row.get("resources") or {}).items() if has.get(r, 0) > 0]
         lost[str(row["name"])] = max(1, math.ceil(seconds * min(1.0, max(shares, default=0.0)) - 1e-9))
     given = {
         str(row["name"]): (row.get("settings") or {}).get("preemption_cost", 1)

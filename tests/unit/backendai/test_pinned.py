@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
+from evenhand.testing.certificates import check_certificate
 from evenhand.testing.sessions import reference_plan
 
 
@@ -185,3 +186,26 @@ def test_a_machine_and_its_logical_nodes_are_shared_once() -> None:
     assert [d["request"] for d in by_rules] == ["bob-r", "ann-r"]
     stated = eh.Snapshot.from_dict(data | {"total": {"gpu": 100, "lic": 6}})
     assert [d.request for d in eh.plan(stated, policy).decisions] == ["ann-r", "bob-r"]
+
+
+@pytest.mark.parametrize("cut", [0, 2])
+def test_lost_work_is_a_share_of_what_logical_nodes_leave_of_a_machine(cut: int) -> None:
+    """Two cpus for 100 s: of four cpus half, of the two that are left all."""
+    data = {
+        "now": 100,
+        "resources": {"cpu": {}},
+        "nodes": [{"name": "m", "capacity": {"cpu": 4}}]
+        + [{"name": "m-part", "capacity": {"cpu": cut}, "physical": "m", "schedulable": False}] * (cut > 0),
+        "operations": [{"name": "s", "priority": 1}, {"name": "p", "priority": 9}],
+        "allocations": [
+            {"name": "a", "operation": "s", "node": "m", "resources": {"cpu": 2}, "start_time": 0}
+        ],
+        "requests": [{"name": "r", "operation": "p", "resources": {"cpu": 4 - cut}}],
+    }
+    policy = eh.policies.BackendAI(victim_selection="minimum", victim_cost="lost_work")
+    plan = eh.plan(eh.Snapshot.from_dict(data), policy)
+    (step,) = plan.minimum_steps
+    assert plan.certificate(step).costs == ((100,) if cut else (50,))
+    check_certificate(plan, step)
+    by_rules = reference_plan(plan.snapshot, policy.settings)["decisions"]
+    assert [d["allocation"] for d in by_rules if d["action"] == "preempt"] == ["a"]

@@ -315,25 +315,35 @@ def test_limits_are_those_before_the_first_repair(starts: bool) -> None:
     assert refused.numbers["missing"] == {"cpu": 5}
 
 
-def test_limits_that_the_preemptive_stage_repairs_hold_back_in_the_stage_before() -> None:
+@pytest.mark.parametrize("graceful", [[], ["b"]], ids=["", "what is preempted gracefully before"])
+def test_limits_that_the_preemptive_stage_repairs_hold_back_in_the_stage_before(graceful: list[str]) -> None:
     """The aggressive stage starts nothing, and so repairs nothing."""
     one = {"operation": "a", "node": "n", "resources": {"cpu": 1}}
     data = {
         "now": 1000,
         "resources": {"cpu": {}},
-        "nodes": [{"name": "n", "capacity": {"cpu": 4}}],
+        "nodes": [{"name": "n", "capacity": {"cpu": 4 + len(graceful)}}],
         "pools": [{"name": "p", "settings": {"allow_aggressive_preemption": False}}],
-        "operations": [{"name": "a", "pool": "p", "limits": {"cpu": 3}}],
-        "allocations": [{"name": f"a{i}", "start_time": i, **one} for i in range(4)],
+        "operations": [
+            {"name": "a", "pool": "p", "limits": {"cpu": 3}},
+            *({"name": name, "settings": {"preemption_mode": "graceful"}} for name in graceful),
+        ],
+        "allocations": [
+            *({"name": f"a{i}", "start_time": i, **one} for i in range(4)),
+            *({"name": name, **one, "operation": name} for name in graceful),
+        ],
         "requests": [{"name": "r", "operation": "a", "resources": {"cpu": 1}}],
     }
     given = {
         "starvation": {"p": "aggressively_starving"},
-        "groups": {f"a{i}": "preemptible" for i in range(4)},
+        "groups": dict.fromkeys((*(f"a{i}" for i in range(4)), *graceful), "preemptible"),
     }
     settings = {"limit_repair": "stage", "stage_order": "regular_aggressive_preemptive"}
     plan = planned(data, given=given, **settings)
-    assert [(d.allocation, d.reason) for d in plan.decisions] == [("a3", "resource_limits_violated")]
+    assert [(d.allocation, d.reason) for d in plan.decisions] == [
+        *((name, "graceful_preemption") for name in graceful),
+        ("a3", "resource_limits_violated"),
+    ]
     met = {one["stage"]: one for one in plan.why_not("r", table="requests").looked_at}
     assert met["aggressive"]["outcome"] == "limits_of_operation_or_pool"
     assert met["aggressive"]["missing"] == {"cpu": 2}

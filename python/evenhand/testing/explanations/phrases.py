@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PHRASES", "check_counts"]
 
+_KINDS = 8  # of outcomes that are said
+
 Counted = Callable[[World, "Explanation", "Row", list[int]], list[int]]
 
 
@@ -55,6 +57,10 @@ def _still_waiting(world: World, explanation: Explanation, _row: Row, _told: lis
     return [len(refused) - sum(" waits: " in sentence for sentence in explanation.sentences)]
 
 
+def _kinds_beyond(_world: World, explanation: Explanation, _row: Row, _told: list[int]) -> list[int]:
+    return [sum(met["outcome"] != "no_violation" for met in explanation.looked_at) - _KINDS]
+
+
 def _by_group(world: World, explanation: Explanation, row: Row, _told: list[int]) -> list[int]:
     name = explanation.name if explanation.table == "operations" else row["operation"]
     groups = world.plan.groups.to_dict()
@@ -76,6 +82,7 @@ PHRASES: tuple[tuple[re.Pattern[str], Counted], ...] = (
     (re.compile(r"It is allocation ([\d,]+) of ([\d,]+), of ([\d,]+) operations?, that leave"), _of_step),
     (re.compile(r"starts ([\d,]+) of ([\d,]+) times only"), _of_request),
     (re.compile(r"([\d,]+) more of its requests wait"), _still_waiting),
+    (re.compile(r"([\d,]+) more kinds of outcomes"), _kinds_beyond),
     (
         re.compile(
             r"oldest first: ([\d,]+) non-preemptible, ([\d,]+) aggressively preemptible"

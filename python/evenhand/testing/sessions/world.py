@@ -192,7 +192,7 @@ def read_world(
         nodes,
         sessions,
         reservations,
-        read_costs(data, settings.victim_cost),
+        read_costs(data, settings.victim_cost, logical_nodes=True),
         Pace(settings.pace, data, state or {}),
     )
 

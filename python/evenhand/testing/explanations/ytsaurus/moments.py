@@ -188,7 +188,7 @@ class Story:
             its = str(decision["stage"])
             if its == "limit_repair" and self.world.settings.limit_repair == "stage":
                 # A stage repairs limits after its start; without one the preemptive stage does.
-                its = "preemptive" if before == "regular" else before
+                its = "preemptive" if before in ("graceful", "regular") else before
             if self.rank(its) < rank:
                 begin = number
             if self.rank(its) <= rank:
