@@ -171,7 +171,7 @@ def test_a_job_where_none_can_be_placed_now_reads_so(ending: bool) -> None:
 
 def test_a_suspended_job_frees_nothing_without_gang_scheduling() -> None:
     shared = {"PriorityTier": 1, "PreemptMode": "SUSPEND", "OverSubscribe": "FORCE:1"}
-    policy = CANCEL.replace(partitions={**TIERS, "low": shared})
+    policy = CANCEL.replace(partitions={**TIERS, "low": shared}, SchedulerType="sched/backfill")
     plan = plan_of(cluster({"n1": 4}, {"a": LOW, "p": HIGH}, [("a", "n1", 4, {})], {"p": 4}), policy)
     why = plan.why_not("a@n1")
     assert why.code == "frees_nothing_useful"
@@ -179,6 +179,8 @@ def test_a_suspended_job_frees_nothing_without_gang_scheduling() -> None:
         "its job would be suspended, and request p-r of operation p cannot start over it without the flag"
         " GANG."
     )
+    assert [met["stage"] for met in why.looked_at] == ["scheduling_run", "backfill"]
+    assert why.text.count("without the flag GANG") == 1  # of both passes
 
 
 def test_a_job_that_is_given_back_reads_so() -> None:

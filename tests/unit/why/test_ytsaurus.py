@@ -344,6 +344,8 @@ def test_limits_that_the_preemptive_stage_repairs_hold_back_in_the_stage_before(
         *((name, "graceful_preemption") for name in graceful),
         ("a3", "resource_limits_violated"),
     ]
-    met = {one["stage"]: one for one in plan.why_not("r", table="requests").looked_at}
+    why = plan.why_not("r", table="requests")
+    met = {one["stage"]: one for one in why.looked_at}
     assert met["aggressive"]["outcome"] == "limits_of_operation_or_pool"
     assert met["aggressive"]["missing"] == {"cpu": 2}
+    assert (why.code, why.numbers["element"]) == ("limits_of_operation_or_pool", "a")
