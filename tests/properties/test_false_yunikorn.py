@@ -48,6 +48,9 @@ def test_other_numbers_of_outcomes_are_caught(code: str, name: str) -> None:
         ("higher_priority_in_queue", "priority"),
         ("higher_priority_in_queue", "asking_priority"),
         ("below_ideal_share", "place"),
+        ("below_guarantee", "owed"),
+        ("below_guarantee", "beyond"),
+        ("below_guarantee", "queue"),
     ],
 )
 def test_other_numbers_of_victims_are_caught(code: str, name: str) -> None:

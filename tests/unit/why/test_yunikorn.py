@@ -346,3 +346,23 @@ def test_a_node_and_a_queue_say_what_is_decided_there() -> None:
     )
     quiet = planned(cluster(requests=[]), policy())
     assert quiet.why("n", table="nodes").summary == "On node n this plan preempts nothing and starts nothing."
+
+
+@pytest.mark.parametrize(
+    ("owed", "words", "beyond"),
+    [
+        (2, "2 cpu beyond what guarantees keep, within which it would have been spared.", {"cpu": 2}),
+        (0, "none: within one it would have been spared.", {}),
+    ],
+)
+def test_a_victim_for_a_guarantee_reads_what_both_queues_are_owed(owed: int, words: str, beyond: Any) -> None:
+    pools = [
+        {"name": "dev", "strong_guarantee": {"cpu": owed} if owed else {}},
+        {"name": "prod", "strong_guarantee": {"cpu": 3}},
+    ]
+    why = planned(cluster(pools=pools), per_ask()).why("d3")
+    assert why.summary == (
+        "Allocation d3 of operation d leaves node n: preempted by request ask of p, whose queue is below its"
+        f" guarantee; it owes queue prod 3 cpu more, and its own queue dev has {words}"
+    )
+    assert (why.numbers["owed"], why.numbers["beyond"]) == ({"cpu": 3}, beyond)

@@ -297,6 +297,7 @@ bool Asks::try_to_preempt(Id request, bool nodes_tried, Index& attempts) {
       add_priorities(*facts, place_of_row_[row], request);
       add_place(*facts, row, found.victims);
       add_owed(*facts, request);
+      add_own_owed(*facts, row);
     }
     world_->preempt(row);
   }

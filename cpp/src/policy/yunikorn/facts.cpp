@@ -106,6 +106,14 @@ void Asks::add_owed(Facts& facts, Id request) const {
   facts.amounts.emplace_back("has_guarantee", std::move(has));
 }
 
+// What guarantees still owe the queue of a victim; below nothing: what it has beyond them.
+void Asks::add_own_owed(Facts& facts, Id row) const {
+  const Resource rest = search_->remaining_guaranteed(world_->held().queue[row]);
+  Column<Amount> owed(width_, 0);
+  if (!rest.nil) each_type(rest.types, [&](Size r) { owed[r] = rest.v[r]; });
+  facts.amounts.emplace_back("own_owed", std::move(owed));
+}
+
 // Why an allocation is no candidate of the ask that the search began with; as `candidate`.
 void Asks::add_no_candidate(Facts& facts, Id row, Id request) const {
   const Held& held = world_->held();

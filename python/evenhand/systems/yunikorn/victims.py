@@ -9,7 +9,7 @@ import numpy as np
 from evenhand.explain.facts import name_of
 from evenhand.explain.recorded import recorded_of_victim
 from evenhand.explain.told import Told
-from evenhand.systems.yunikorn.words import Seen
+from evenhand.systems.yunikorn.words import Seen, queue_of
 from evenhand.units.text import duration as seconds
 from evenhand.units.text import number
 
@@ -46,7 +46,8 @@ def victim(facts: Facts, row: int) -> Told:
     """
     decision = facts.plan.decisions[row]
     allocation = int(facts.plan.decisions.column("allocation")[row])
-    seen = Seen(facts, allocation, decision.node, None, {}, recorded_of_victim(facts, allocation))
+    request = decision.beneficiary.request if decision.beneficiary is not None else None
+    seen = Seen(facts, allocation, decision.node, request, {}, recorded_of_victim(facts, allocation))
     numbers: dict[str, Any] = {}
     tell = _SPARED.get(decision.reason)
     spared = "" if tell is None else tell(seen, numbers)
@@ -94,10 +95,20 @@ def _required(seen: Seen, numbers: dict[str, Any]) -> str:
 
 
 def _guarantee(seen: Seen, numbers: dict[str, Any]) -> str:
-    queue = seen.queue()
-    if queue is not None:
-        numbers["asking_queue"] = queue
-    return "a queue within its guarantee gives nothing"
+    """Compare what guarantees owe the queue that asks with what its own queue has beyond them."""
+    asking, core = seen.queue(), seen.facts.snapshot._core
+    if asking is None:
+        return ""
+    given = np.asarray(seen.recorded["amounts"]["has_guarantee"]) > 0
+    owed = {r: a for r, a in seen.amounts("owed", given & (seen.needs > 0)).items() if a > 0}
+    beyond = {r: -a for r, a in seen.amounts("own_owed").items() if a < 0}
+    pool = int(core.column("operations", "pool")[int(core.column("allocations", "operation")[seen.row])])
+    own = queue_of(seen.facts, pool)
+    numbers |= {"asking_queue": asking, "queue": own, "owed": owed, "beyond": beyond}
+    amounts = seen.facts.amounts
+    has = "none: within one" if not beyond else f"{amounts(beyond)} beyond what guarantees keep, within which"
+    owes = f"it owes queue {name_of(asking)} {amounts(owed)} more"
+    return f"{owes}, and its own queue {name_of(own)} has {has} it would have been spared"
 
 
 def _quota(seen: Seen, numbers: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from evenhand.explain.facts import Facts
 
-__all__ = ["BECAUSE", "Seen", "told", "told_of_unseen"]
+__all__ = ["BECAUSE", "Seen", "queue_of", "told", "told_of_unseen"]
 
 #: Why an allocation is no candidate, in the order of the core's enumeration.
 BECAUSE = (
@@ -64,7 +64,7 @@ class Seen(NamedTuple):
     def queue(self, name: str = "queue") -> str | None:
         """Return the name of a queue that was recorded."""
         pool = self.recorded["pools"].get(name)
-        return None if pool is None else _queue(self.facts, int(pool))
+        return None if pool is None else queue_of(self.facts, int(pool))
 
     def amounts(self, name: str, only: Any = None) -> dict[str, float]:
         """Return amounts that were recorded, of the resources of a mask; none that were not."""
@@ -88,7 +88,8 @@ class Seen(NamedTuple):
         return np.asarray(self.facts.snapshot._core.column("requests", "resources"))[row]
 
 
-def _queue(facts: Facts, pool: int) -> str:
+def queue_of(facts: Facts, pool: int) -> str:
+    """Return the name of a queue by its row."""
     return "root" if pool == 0 else str(facts.name("pools", pool))
 
 
@@ -270,7 +271,7 @@ def _of_its_queue(seen: Seen) -> _Told | None:
     facts, column = seen.facts, seen.facts.snapshot._core.column
     asks = facts.snapshot.names("requests").index(seen.request)
     rows = column("allocations", "operation")[seen.row], column("requests", "operation")[asks]
-    own, asking = (_queue(facts, int(column("operations", "pool")[int(row)])) for row in rows)
+    own, asking = (queue_of(facts, int(column("operations", "pool")[int(row)])) for row in rows)
     numbers: dict[str, Any] = {"queue": own, "asking_queue": asking}
     rule = ""
     if (within := seen.number("within_queue")) is not None:

@@ -14,7 +14,7 @@ from evenhand.testing.explanations.yunikorn.rooms import free_rooms
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["asked", "at_some_time"]
+__all__ = ["asked", "at_some_time", "close"]
 
 _SYSTEM = "yunikorn"
 

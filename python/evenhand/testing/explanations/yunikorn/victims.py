@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.testing.explanations.decided import for_a_request, own_decisions
 from evenhand.testing.explanations.registry import Said, checks, must
-from evenhand.testing.explanations.world import World, same
+from evenhand.testing.explanations.world import World, same, without_zeros
+from evenhand.testing.explanations.yunikorn.guarantees import owed
+from evenhand.testing.explanations.yunikorn.outcomes import close
 from evenhand.testing.explanations.yunikorn.queues import held, priority_of, queue_of, root
 
 if TYPE_CHECKING:
@@ -56,7 +58,10 @@ def for_an_ask(world: World, said: Said) -> None:
         must(lower, "its priority is not lower", own, asks)
     if "asking_queue" in met:
         must(root(met["asking_queue"]) == queue_of(world.operation_of(request)), "the queue that asks", met)
-    _queue(world, said, world.decisions.index(made))
+    if said.code == "below_guarantee":
+        _guarantees(world, said, request, world.decisions.index(made))
+    else:
+        _queue(world, said, world.decisions.index(made))
     if "place" in met:
         here = [a for a in world.tables["allocations"].values() if same(a.get("node"), said.row["node"])]
         must(1 <= met["place"] <= met["candidates"] <= len(here), "place", met, len(here))
@@ -64,6 +69,18 @@ def for_an_ask(world: World, said: Said) -> None:
         order = [str(row["name"]) for row in _cheapest_first(world, said, made, request)]
         found = (order.index(str(said.row["name"])) + 1, len(order))
         must((met["place"], met["candidates"]) == found, "place", met["place"], order)
+
+
+def _guarantees(world: World, said: Said, request: Row, count: int) -> None:
+    """Raise `AssertionError` unless guarantees owe the queue that asks, and its own has, what is said."""
+    mine, asks, met = world.operation_of(said.row), world.operation_of(request), said.met
+    must(root(met["queue"]) == queue_of(mine), "its queue", met["queue"])
+    need = without_zeros(request.get("resources") or {})
+    rest = owed(world, asks, asks, count) or {}
+    owes = {r: a for r, a in rest.items() if a > 0 and r in need}
+    must(close(met["owed"], owes) and met["owed"].keys() == owes.keys(), "owed", met["owed"], owes)
+    beyond = {r: -a for r, a in (owed(world, mine, asks, count) or {}).items() if a < 0}
+    must(close(met["beyond"], beyond) and met["beyond"].keys() == beyond.keys(), "beyond", met, beyond)
 
 
 def _cheapest_first(world: World, said: Said, made: Any, request: Row) -> list[Row]:
