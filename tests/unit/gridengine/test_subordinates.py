@@ -126,6 +126,9 @@ def test_thresholds_hold_at_every_level() -> None:
     plan = eh.plan(runs, tree)
     assert done(plan) == [("preempt", "l")]
     assert not eh.plan(runs.after(plan), tree, plan.state).decisions
+    # Two below it may not change places either: the longer one stays stopped.
+    waits = host(stopped("l0", "low", 2), ("l1", "low", 5))
+    assert not eh.plan(waits, tree).decisions
     # A job of the level between may run instead of one below it.
     change = eh.plan(host(("h", "high", 1), stopped("m", "mid", 3), ("l", "low", 2)), tree)
     assert done(change) == [("resume", "m"), ("preempt", "l")]

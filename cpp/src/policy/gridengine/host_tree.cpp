@@ -53,7 +53,7 @@ const Task* HostTree::next_to_stop(Id node) const {
                  [&](const Task& t) { return status_[t.operation] == TaskStatus::kRuns; });
 }
 
-// No threshold above it is exceeded when it runs again.
+// No threshold between it and the root is exceeded when it runs again.
 const Task* HostTree::next_to_resume(Id root) const {
   Column<Index> counts(queues_.parent.size(), 0);
   for (const Task& t : tasks_)
@@ -61,7 +61,7 @@ const Task* HostTree::next_to_resume(Id root) const {
       for (Id q = t.queue; q != kNoId; q = queues_.parent[q]) ++counts[q];
   return extreme(root, false, [&](const Task& t) {
     if (status_[t.operation] != TaskStatus::kStopped) return false;
-    for (Id q = queues_.parent[t.queue]; q != kNoId; q = queues_.parent[q])
+    for (Id q = queues_.parent[t.queue]; q != root; q = queues_.parent[q])
       if (queues_.most[q] > 0 && counts[q] >= queues_.most[q]) return false;
     return true;
   });
