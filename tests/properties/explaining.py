@@ -19,14 +19,24 @@ import evenhand as eh
 from evenhand.plans import Plan
 from evenhand.testing.explanations import falsehoods
 from evenhand.testing.strategies import plan_inputs, policies, system_cluster_dicts
+from evenhand.testing.strategies._picking import Pick, picks
 from tests.drawing import each, every_system
+from tests.properties.gridengine.asking import asked_for
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hypothesis.strategies import SearchStrategy
 
     from evenhand.testing.strategies import PlanInput
 
 __all__ = ["SYSTEMS", "plans", "some_plans"]
+
+_ON: Mapping[str, tuple[Any, ...]] = {
+    "yunikorn": (None, None, None, *map(eh.Cycle, ("allocation", "quota", "both"))),
+    "gridengine": (None, eh.Commands()),
+    "slurm": (None, None, None, *(eh.SchedulingRun((one,)) for one in ("main", "backfill"))),
+}
 
 SYSTEMS = ("ytsaurus", "yunikorn", "backendai", "slurm", "gridengine")
 
@@ -35,11 +45,19 @@ def plans(system: str) -> SearchStrategy[Plan]:
     """Draw plans of one system: crowded clusters, settings of one's own, with YTsaurus states, too."""
     if system == "ytsaurus":
         return plan_inputs().map(_planned)
-    return st.tuples(system_cluster_dicts(system), policies(system)).map(_of)
+    on = st.sampled_from(_ON.get(system, (None,)))
+    after = st.sampled_from((False, False, False, True))
+    return st.tuples(system_cluster_dicts(system), policies(system), on, picks(32), after).map(_of)
 
 
-def _of(drawn: tuple[dict[str, Any], Any]) -> Plan:
-    return eh.plan(eh.Snapshot.from_dict(drawn[0]), drawn[1])
+def _of(drawn: tuple[dict[str, Any], Any, Any, Pick, bool]) -> Plan:
+    """Plan: of Grid Engine half of them what persons asked for before; one in four again, once it is done."""
+    data, policy, on, pick, after = drawn
+    snapshot, state = eh.Snapshot.from_dict(data), None
+    if isinstance(on, eh.Commands):
+        on, state = None, eh.plan(snapshot, policy, on=eh.Commands((asked_for(data, pick),))).state
+    plan = eh.plan(snapshot, policy, state, on=on)
+    return eh.plan(snapshot.after(plan), policy, plan.state) if after else plan
 
 
 def _planned(drawn: PlanInput) -> Plan:

@@ -10,25 +10,12 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand.testing import strategies as es
 from evenhand.testing.strategies._picking import Pick, picks
+from tests.properties.gridengine.asking import asked_for
 from tests.reference.gridengine import Run, World, judge
 from tests.reference.gridengine.requests import Accepted
 from tests.reference.gridengine.subordinates import Trees
 
 CLUSTERS = st.tuples(es.gridengine_clusters(), es.gridengine_settings(), picks(32))
-
-
-def asked_for(data: dict[str, Any], pick: Pick) -> dict[str, Any]:
-    """A command that names some of the jobs."""
-    jobs = [row["name"] for row in data["operations"]]
-    waiting = data["requests"][0]["operation"]
-    return {
-        "consumer": pick((waiting, waiting, waiting, pick(jobs), "99")),
-        "providers": list(dict.fromkeys(pick((*jobs, "sleep")) for _ in range(pick((0, 1, 2, 3))))),
-        "action": pick((None, "P", "N", "S", "T", "R", "C")),
-        "force": pick((False, True)),
-        "user": pick(("ann", "eve", None)),
-        "manager": pick((False, True, True)),
-    }
 
 
 def said(plan: eh.Plan) -> list[dict[str, Any]]:

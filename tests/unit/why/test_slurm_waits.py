@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
+from evenhand.testing.explanations import falsehoods
 from tests.unit.slurm.test_room import cluster
 from tests.unit.why.test_slurm_victims import CANCEL, FULL, HIGH, LOW, TIERS, plan_of
 
@@ -134,3 +135,15 @@ def test_the_longest_time_of_a_partition_is_told() -> None:
     snapshot = asking(cluster(FULL, {"p": HIGH}, [], {"p": 4}), duration=100)
     why = plan_of(snapshot, CANCEL.replace(partitions=tiers)).why_not("p-r")
     assert why.summary.endswith("its job asks for 100 s, and `MaxTime` of its partition high is 60 s.")
+
+
+@pytest.mark.parametrize("kind", ["sched/builtin", "sched/backfill"])
+def test_a_backfill_pass_that_there_is_not_is_said(kind: str) -> None:
+    jobs = {"a": HIGH, "p": HIGH}
+    snapshot = cluster({"n1": 4}, jobs, [("a", "n1", 4, {})], {"p": 4})
+    plan = eh.plan(snapshot, CANCEL.replace(SchedulerType=kind), on=eh.SchedulingRun(("backfill",)))
+    assert not falsehoods(plan)
+    why = plan.why_not("p-r")
+    none = "only a backfill pass was asked for, and with `SchedulerType` sched/builtin there is none."
+    assert why.summary.endswith(none) == (kind == "sched/builtin")
+    assert (why.numbers.get("SchedulerType") == kind) == (kind == "sched/builtin")

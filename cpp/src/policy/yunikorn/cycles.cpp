@@ -289,11 +289,12 @@ void Cycles::allocation() {
         facts->numbers.emplace_back("cycles_left", static_cast<double>(asks_.wait[q]));
       }
     }
-  Index rest = set_.n_alloc;
+  Index rest = set_.n_alloc, looked = 0;
   while (rest > 0) {
     const Column<Id> asks = find_asks(rest, For::kAllocation);
     if (asks.empty()) break;
     ++tally.rounds;
+    looked = asks.rows();
     Index done = 0;
     for (const Id request : asks) {
       if (masked_[request] != 0) continue;
@@ -310,8 +311,14 @@ void Cycles::allocation() {
     if (done == 0) break;
   }
   for (const Id request : part_.asks)
-    if (pending_[request] > 0 && masked_[request] == 0 && outcome_[request] == Outcome::kCycleFull)
+    if (pending_[request] > 0 && masked_[request] == 0 &&
+        outcome_[request] == Outcome::kCycleFull) {
       record(request, Outcome::kCycleFull);
+      if (Facts* facts = last_fact(request, kNoId)) {
+        facts->numbers.emplace_back("placed", static_cast<double>(set_.n_alloc - rest));
+        facts->numbers.emplace_back("looked", static_cast<double>(looked));
+      }
+    }
 }
 
 bool Cycles::at_limit(const Column<Amount>& total) const {

@@ -18,6 +18,7 @@ __all__ = ["OF_CLUSTER", "leaving_for", "needed_in_all", "order_of", "serves"]
 #: Scope of resources that are counted once.
 OF_CLUSTER = TABLES["resources"]["scope"].words.index("cluster")
 
+_LEAVES = TABLES["allocations"]["state"].words.index("preempting")
 _BY_NAME = "Jobs leave in the order in which the request for preemption names them, as far as they are needed"
 _FEWEST = "As few jobs leave as can be"
 _ON_ONE = f"{_FEWEST}; of as many on one host those whose highest priority is lowest, on the first host"
@@ -35,12 +36,13 @@ def leaving_for(facts: Facts, operation: int, numbers: dict[str, Any]) -> list[s
     mine = facts.snapshot.names("requests")
     requests = {str(mine[row]) for row in np.flatnonzero(core.column("requests", "operation") == operation)}
     found = [str(d.operation) for d in facts.plan.decisions.victims if serves(d, asks)]
-    of = core.column("allocations", "operation")
+    of, leaves = core.column("allocations", "operation"), core.column("allocations", "state") == _LEAVES
     for column, wanted in (("operation", {asks}), ("request", requests)):
         names, codes = core.text("allocations", f"beneficiary.{column}")
         known = [place for place, name in enumerate(names) if str(name) in wanted]
         found += [
-            str(facts.name("operations", int(of[row]))) for row in np.flatnonzero(np.isin(codes, known))
+            str(facts.name("operations", int(of[row])))
+            for row in np.flatnonzero(leaves & np.isin(codes, known))
         ]
     if found:
         numbers["victims"] = [*dict.fromkeys(found)]

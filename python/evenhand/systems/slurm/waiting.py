@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from evenhand.building.readback import NO_TIME
+from evenhand.config.triggers import PASSES
 from evenhand.explain.facts import listed, name_of, seconds
 from evenhand.explain.told import NOTHING, Told
 from evenhand.reasons import OUTCOMES
@@ -93,6 +94,10 @@ def _behind(t: Telling) -> Told:
 
 
 def _waits_for_next_pass(t: Telling) -> Told:
+    asked = getattr(t.facts.plan.on, "passes", PASSES)
+    if asked == ("backfill",) and t.settings.SchedulerType == "sched/builtin":
+        none = "only a backfill pass was asked for, and with `SchedulerType` sched/builtin there is none"
+        return Told({"SchedulerType": t.settings.SchedulerType}, none)
     if (found := _behind(t)) is not NOTHING:
         return found
     nodes = t.nodes("ending_on")

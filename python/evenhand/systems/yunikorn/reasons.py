@@ -73,8 +73,9 @@ REASONS: Final = (
     _reason(
         "cycle_full",
         "request",
-        "the cycle ended before it came to {request}: it may place no more",
-        "`n_alloc` allocations were made, or the asks of the round reached its `limit`.",
+        "the cycle ended before it came to {request}",
+        "`n_alloc` allocations were made, a round of as many asks as were left of that placed none, or asks"
+        " that others are preempted for reached the `limit`.",
     ),
     _reason(
         "not_below_guarantee",

@@ -126,10 +126,18 @@ def told_of_unseen(facts: Facts, what: str) -> Told:
         else:
             return NOTHING
         return Told({"mode": "shotgun"}, text)
+    if getattr(facts.plan.on, "name", "") == "quota":
+        asks = (
+            "it places no ask" if what == "request" else "it takes only from queues that use more than that"
+        )
+        return Told({"cycle": "quota"}, f"the cycle only holds queues to their max: {asks}")
     if what == "request":
         return NOTHING
-    preempts = (facts.plan.decisions.column("action") == ACTIONS.index("preempt")).any()
-    if not len(facts.plan.refusals) and not preempts:
+    decisions = facts.plan.decisions
+    waiting = np.array(facts.snapshot._core.column("requests", "count"))
+    starts = decisions.column("request")[decisions.column("action") == ACTIONS.index("start")]
+    np.subtract.at(waiting, starts, 1)
+    if not waiting.any():
         return Told({"waiting": 0}, "no ask waits that found no room")
     return Told({}, "no ask looked for victims on its node")
 
@@ -197,16 +205,20 @@ def _has_its_share(seen: Seen) -> _Told | None:
 
 
 def _cycle_full(seen: Seen) -> _Told:
-    s, cycle = seen.facts.plan.policy.settings, getattr(seen.facts.plan.on, "name", "preemption")
-    numbers: dict[str, Any] = {}
-    bounds = []
-    if cycle != "preemption":
-        numbers["n_alloc"] = s.n_alloc
-        bounds.append(f"no more than {number(s.n_alloc)} asks are placed in an allocation cycle (n_alloc)")
-    if cycle != "allocation":
-        most, numbers["limit"] = _limit(seen.facts)
-        bounds.append(f"asks that others are preempted for add up to {most} at most (limit)")
-    return f"the cycle ended before it came to it: {' and '.join(bounds)}", numbers
+    ended = "the cycle ended before it came to it"
+    if (placed := seen.number("placed")) is None:
+        most, limit = _limit(seen.facts)
+        text = f"{ended}: asks that others are preempted for add up to {most} at most (limit)"
+        return text, {"limit": limit}
+    most = seen.facts.plan.policy.settings.n_alloc
+    numbers = {"placed": int(placed), "n_alloc": most}
+    if placed >= most:
+        were = "1 was" if placed == 1 else f"{number(placed)} were"
+        return f"{ended}: {were} placed, as many as may be in one (n_alloc)", numbers
+    numbers["looked"] = looked = int(seen.number("looked") or 0)
+    round_ = f"none of the {number(looked)} asks" if looked > 1 else "the one ask"
+    could = "could be placed" if looked > 1 else "could not be placed"
+    return f"{ended}: {round_} of its last round {could} (n_alloc is {number(most)})", numbers
 
 
 def _not_owed(seen: Seen) -> _Told | None:
@@ -285,10 +297,11 @@ def _of_its_queue(seen: Seen) -> _Told | None:
 
 def _not_claimed(seen: Seen) -> _Told:
     claimed = {r: amount for r, amount in seen.amounts("claimed").items() if amount > 0}
-    still = (
-        f"of the {seen.facts.amounts(claimed)} that queues claim still" if claimed else "that a queue claims"
-    )
-    return f"it has nothing {still}", {"claimed": claimed}
+    if not claimed:
+        return "no queue claims more than it has", {"claimed": {}}
+    return f"it has nothing of the {seen.facts.amounts(claimed)} that queues claim still", {
+        "claimed": claimed
+    }
 
 
 def _surplus_full(seen: Seen) -> _Told:

@@ -50,9 +50,16 @@ def may_be_rerun(world: World, rows: list[Row]) -> bool:
     return all(row.get("rerunnable", False) or queue_says(row) for row in rows)
 
 
-def allowed(world: World, operation: object) -> bool:
-    """Return whether the configured action may be taken with a job."""
-    rows, action = world.allocations_of(operation), action_of(world, operation)[0]
+def _asked_action(world: World, asks: Row) -> str | None:
+    """Return the action that a person has asked for, for a job that waits; None: the configured one."""
+    kept = (row for row in world.state.get("operations", ()) if same(row["name"], asks["name"]))
+    letter = next((str(row.get("requested", "no")) for row in kept), "no")
+    return None if letter in ("no", "configured") else letter
+
+
+def allowed(world: World, operation: object, asked: str | None = None) -> bool:
+    """Return whether the configured action, or the one that is asked for, may be taken with a job."""
+    rows, action = world.allocations_of(operation), asked or action_of(world, operation)[0]
     if action == "C":
         return all(row.get("checkpointable", False) for row in rows)
     return action != "R" or may_be_rerun(world, rows)
@@ -102,14 +109,14 @@ def candidates(world: World, asks: Row, step: int | None) -> list[str]:
     step : int or None
         Victims of the steps before it are claimed.
     """
-    taken, found = earlier_victims(world, step), []
+    taken, found, asked = earlier_victims(world, step), [], _asked_action(world, asks)
     for place, name in enumerate(world.tables["operations"]):
         rows, job = world.allocations_of(name), world.row("operations", name)
         if not rows or {World.state_of(a) for a in rows} != {"running"} or name in taken:
             continue
         willing = all(a.get("preemptible", True) for a in rows)
         lower = priority_of(job) < priority_of(asks) and not same(name, asks["name"])
-        if willing and lower and allowed(world, name):
+        if willing and lower and allowed(world, name, asked):
             start = min(float(a.get("start_time", 0.0)) for a in rows)
             found.append((priority_of(job), -start, place, name))
     return [name for *_, name in sorted(found)]

@@ -49,9 +49,10 @@ def missing_of_request(world: World, said: Said, *, with_victims: bool = False) 
     must(node is None or str(node) in places_allowed(world, row), "it may not run there", node)
     places = places_allowed(world, row) if node is None else [node]
     if with_victims:
-        if "planned" in said.compared:
+        planned = "planned" in said.compared
+        if planned:
             _planned(world, said, row["operation"], row.get("resources") or {}, told, places)
-        return _even_with_victims(world, row, told, places)
+        return _even_with_victims(world, row, told, places, planned=planned)
     if "planned" in said.compared:
         found = [lacks for place in places for lacks in _lacks(world, row, place)]
         must({} in found, "there is no room now", found)
@@ -62,7 +63,7 @@ def missing_of_request(world: World, said: Said, *, with_victims: bool = False) 
     return None
 
 
-def _even_with_victims(world: World, row: Row, told: Amounts, places: list[Any]) -> None:
+def _even_with_victims(world: World, row: Row, told: Amounts, places: list[Any], *, planned: bool) -> None:
     """Hold what is missing between what is with all gone of lower priority, and with none."""
     asks = world.operation_of(row)
     jobs = candidates(world, asks, None)
@@ -74,10 +75,9 @@ def _even_with_victims(world: World, row: Row, told: Amounts, places: list[Any])
     right = any(all(told.get(r, 0) >= lacks.get(r, 0) - CLOSE for r in need) for lacks in least)
     must(right, "it is less than is missing even without all of them", told, least[-4:])
     # Room that is planned for others is free, and not for it.
-    planned = any(told.get(r, 0) > 0 for r in need)
     right = any(all(told.get(r, 0) <= lacks.get(r, 0) + CLOSE for r in need) for lacks in most)
     must(
-        right or (planned and _planners(world, row["operation"])),
+        right or planned or (any(told.get(r, 0) > 0 for r in need) and _planners(world, row["operation"])),
         "it is more than is missing",
         told,
         most[-4:],

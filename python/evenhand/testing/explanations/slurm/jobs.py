@@ -14,11 +14,16 @@ __all__ = ["mode_of", "nodes_of", "nodes_of_others", "parts_of", "priority_of", 
 
 
 def parts_of(world: World, job: Row) -> list[Any]:
-    """Return the partitions that a job names; without partitions in the settings, one with defaults."""
+    """Return the partitions that a job names, or the one in which it runs; without any one with defaults."""
     from evenhand.systems.slurm.settings import SlurmPartition
+    from evenhand.testing.slurm.priority import tried_in
 
     known = world.settings.partitions
-    named = [known[name] for name in partitions_named(job.get("partition") or "") if name in known]
+    if any(same(a["operation"], job["name"]) for a in world.tables["allocations"].values()):
+        default = next((name for name, part in known.items() if part.Default), None)
+        named = [known[name] for name in tried_in(world.data, world.settings, job, default) if name]
+    else:
+        named = [known[name] for name in partitions_named(job.get("partition") or "") if name in known]
     return named or [part for part in known.values() if part.Default][:1] or [SlurmPartition()]
 
 

@@ -254,6 +254,11 @@ def behind_first_waiting(world: World, said: Said) -> None:
     If it is said which job, or where something ends, it is that.
     """
     mine, told = world.operation_of(said.row), said.compared or said.met
+    asked, kind = getattr(world.plan.on, "passes", ()), world.settings.SchedulerType
+    if asked == ("backfill",) and kind == "sched/builtin":
+        must(told.get("SchedulerType", kind) == kind, "the scheduler", told)
+        return
+    must("SchedulerType" not in told, "there is a pass", asked, kind)
     other = (told.get("behind") or None) if not isinstance(told.get("behind"), Mapping) else None
     nodes = {n for part in parts_of(world, mine) for n in nodes_of(world, part)}
     if other is not None:

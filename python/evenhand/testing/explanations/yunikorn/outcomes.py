@@ -71,8 +71,12 @@ def unseen(world: World, said: Said) -> None:
     if told.get("mode") == "shotgun":
         must(s.preemption == "cycles" and s.mode == "shotgun", "mode", s.preemption, s.mode)
         must(said.explanation.table == "requests" or "inter_queue" not in s.policies, "policies", s.policies)
+    if "cycle" in told:
+        must(getattr(world.plan.on, "name", None) == told["cycle"] == "quota", "cycle", told, world.plan.on)
     if told.get("waiting") == 0:
-        must(not world.refusals and not world.decided("preempt"), "asks wait", world.refusals)
+        for name, row in world.tables["requests"].items():
+            starts = world.decided("start", request=row["name"])
+            must(len(starts) == row.get("count", 1), "an ask waits", name)
 
 
 def at_some_time(world: World, holds: Callable[[int], bool], what: str, *told: object) -> None:
@@ -286,7 +290,15 @@ def cycle_full(world: World, said: Said) -> None:
             total[r] += amount
     share = isinstance(s.limit, float)
     most = {r: s.limit * a for r, a in world.total.items() if a} if share else s.limit
-    for name, value in said.compared.items():
-        must(value == getattr(s, name), name, value, getattr(s, name))
+    told = said.compared
+    if not said.met.get("stage"):  # a refusal: by the cycle that looked at it
+        seen = [one for one in said.explanation.looked_at if one["outcome"] == "cycle_full"]
+        told = next((one["compared"] for one in seen if "compared" in one), told)
+    for name in told.keys() & {"limit", "n_alloc"}:
+        must(told[name] == getattr(s, name), name, told[name], getattr(s, name))
+    if "placed" in told:
+        must(told["placed"] == len(placed), "placed", told["placed"], len(placed))
+        must(told["placed"] + told.get("looked", 0) == s.n_alloc, "the last round", told, s.n_alloc)
+        return
     full = any(total[r] >= limit - 1e-9 for r, limit in most.items())
     must(full or len(placed) >= s.n_alloc, "more may be placed", total, most, len(placed))

@@ -52,9 +52,8 @@ def leaving(world: World, queue: str, count: int) -> Amounts:
     inside = {str(o["name"]) for o in world.below(queue)}
     for row in world.tables["allocations"].values():
         if str(row["operation"]) in inside and World.state_of(row) == "preempting":
-            taken = row.get("settings", {}).get("room_taken", {})
             for r, amount in (row.get("resources") or {}).items():
-                sum_[r] += amount - min(amount, taken.get(r, 0))
+                sum_[r] += amount
     for d in world.decisions[:count]:
         if d["action"] == "preempt" and str(d["operation"]) in inside:
             for r, amount in d["freed"].items():
