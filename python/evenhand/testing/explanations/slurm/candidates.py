@@ -220,8 +220,10 @@ class Emptied:
         others = self.others_on(node)
         if any(all(shares_no_node(world, o, part) for part in parts_of(world, o)) for o in others):
             return [alone]
-        # One that started may have done so in another of its partitions.
-        return [alone, used] if any(shares_no_node(world, o) for o in others) else [used]
+        # One that started may have done so in another of its partitions, and took all where none is shared.
+        started = [o for o in others if world.decided("start", operation=o["name"])]
+        perhaps = any(shares_no_node(world, o) for o in others)
+        return [alone, used] if perhaps or any(takes_whole_nodes(world, o) for o in started) else [used]
 
     def fits(self, request: Row, node: object, *, perhaps: bool = False) -> bool:
         """Return whether a request has room on a node; perhaps: in whichever partition others started."""
