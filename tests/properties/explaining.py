@@ -41,12 +41,16 @@ _ON: Mapping[str, tuple[Any, ...]] = {
 SYSTEMS = ("ytsaurus", "yunikorn", "backendai", "slurm", "gridengine")
 
 
-def plans(system: str) -> SearchStrategy[Plan]:
-    """Draw plans of one system: crowded clusters, settings of one's own, with YTsaurus states, too."""
+def plans(system: str, *, first: bool = False) -> SearchStrategy[Plan]:
+    """Draw plans of one system: crowded clusters, settings of one's own, with YTsaurus states, too.
+
+    Of the others also single cycles and passes, what persons asked for before, and a second plan; not if only
+    first plans are wanted.
+    """
     if system == "ytsaurus":
         return plan_inputs().map(_planned)
-    on = st.sampled_from(_ON.get(system, (None,)))
-    after = st.sampled_from((False, False, False, True))
+    on = st.sampled_from((None,) if first else _ON.get(system, (None,)))
+    after = st.sampled_from((False,) if first else (False, False, False, True))
     return st.tuples(system_cluster_dicts(system), policies(system), on, picks(32), after).map(_of)
 
 
@@ -68,9 +72,9 @@ def _planned(drawn: PlanInput) -> Plan:
 
 
 def some_plans(system: str, count: int, first: int = 0) -> list[Plan]:
-    """Return so many drawn plans; others for another number."""
+    """Return so many first plans; others for another number."""
     found: list[Plan] = []
-    each(plans(system), count, first, found.append)
+    each(plans(system, first=True), count, first, found.append)
     return found
 
 

@@ -45,7 +45,8 @@ def _reservations(world: World, job: object) -> Iterator[Row]:
 def free_rooms(world: World, node: object, job: object, *, gone: Any = ()) -> Iterator[Amounts]:
     """Yield free room on a node, with that of the cluster, after each decision of a run.
 
-    Victims that end free nothing in the run; those that are suspended, and `gone`, free what they free.
+    Victims that end free nothing in the run, and on Grid Engine none does; those that are suspended, and
+    `gone`, free what they free.
     What leaves counts as gone for the job that it leaves for, in one of two variants.
     """
     spaces, names = world.data["resources"], {str(one) for one in gone}
@@ -70,6 +71,7 @@ def free_rooms(world: World, node: object, job: object, *, gone: Any = ()) -> It
         yield dict(free)
         credited: set[str] = set()
         at_once = world.system == "yunikorn"  # what victims have is there for what starts in the same cycle
+        stops = world.system != "gridengine"  # there what stops gives nothing before the next run
         for d in world.decisions:
             if d["action"] == "start" and str(d["operation"]) not in credited:
                 credited.add(str(d["operation"]))
@@ -82,7 +84,7 @@ def free_rooms(world: World, node: object, job: object, *, gone: Any = ()) -> It
                 row = world.row("allocations", d["allocation"])
                 held, has = row.get("held") or {}, row.get("resources") or {}
                 book(d["node"], {r: a - held.get(r, 0) for r, a in has.items()}, 1)
-            elif d["action"] == "preempt" and (at_once or d["mode"] == "suspend"):
+            elif d["action"] == "preempt" and (at_once or (stops and d["mode"] == "suspend")):
                 if str(d["allocation"]) not in names:
                     book(d["node"], d["freed"], -1)
             elif _keeps(world, d) and not same(d["operation"], job):

@@ -58,8 +58,10 @@ def _asked_action(world: World, asks: Row) -> str | None:
 
 
 def allowed(world: World, operation: object, asked: str | None = None) -> bool:
-    """Return whether the configured action, or the one that is asked for, may be taken with a job."""
-    rows, action = world.allocations_of(operation), asked or action_of(world, operation)[0]
+    """Return whether the configured action may be taken with a job; what is asked for was judged before."""
+    rows, action = world.allocations_of(operation), action_of(world, operation)[0]
+    if asked is not None:
+        return True
     if action == "C":
         return all(row.get("checkpointable", False) for row in rows)
     return action != "R" or may_be_rerun(world, rows)
