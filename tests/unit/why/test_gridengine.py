@@ -491,3 +491,30 @@ def test_who_may_not_be_preempted_is_counted_by_rule_and_setting() -> None:
         "Of the jobs that run, 1 has no lower priority, 1 is marked as not preemptible, 1 has run for less"
         " than `spare_if_ran_less_than` (60 s) and 1 ends within `spare_if_ends_within` (2 min)."
     ) in told.sentences
+
+
+def test_of_named_jobs_of_which_none_may_leave_nothing_is_said_of_others() -> None:
+    data = {
+        "resources": {"slots": {}},
+        "nodes": [{"name": "h", "capacity": {"slots": 2}}],
+        "operations": [
+            {"name": "1", "priority": 0.1},
+            {"name": "2", "priority": 0.2},
+            {"name": "3", "priority": 0.9},
+        ],
+        "allocations": [{"name": f"a{i}", "operation": str(i), **runs("h", 1)} for i in (1, 2)],
+        "requests": [{"name": "r", "operation": "3", **asks(1)}],
+    }
+    policy = eh.policies.GridEngine(max_reservation=1, max_preemptees=1, preemption_action="T")
+    command = {"consumer": "3", "providers": ["2"], "action": "T", "manager": True}
+    asked = eh.plan(eh.Snapshot.from_dict(data), policy, on=eh.Commands((command,)))
+    kept = data | {"allocations": [row | {"preemptible": row["name"] != "a2"} for row in data["allocations"]]}
+    plan = eh.plan(eh.Snapshot.from_dict(kept), policy, asked.state)  # opted out since
+    check_explanations(plan)
+    why = plan.why_not("r")
+    assert why.code == "no_lower_priority"
+    assert why.summary == (
+        "Request r of operation 3 (1 slots) did not start: of the jobs that the request for preemption names"
+        " none may be preempted: 2."
+    )
+    assert why.numbers["named"] == ["2"]

@@ -186,6 +186,9 @@ def _rule(
     if code == "no_lower_priority":
         numbers["priority"] = least = priority_of(facts, operation)
         said = f"no job of lower priority than {number(least)} runs that may be preempted for it"
+        if named := _named(facts, operation):
+            numbers["named"] = named
+            said = f"of the jobs that the request for preemption names none may be preempted: {listed(named)}"
         return said, numbers, [*left_out(facts, recorded, numbers), *_reserved(facts, operation)]
     if code == "max_preemptees":
         text, more = _too_many(facts, "it", numbers, counted)
@@ -209,6 +212,13 @@ def _rule(
     if code == "no_free_room":
         return room, numbers, _no_reservation(facts, operation, starts, numbers)
     return room, numbers, [*left_out(facts, recorded, numbers), *_reserved(facts, operation)]
+
+
+def _named(facts: Facts, operation: int) -> list[str]:
+    """Return the jobs that a person has named, to give way to one that waits."""
+    before = facts.plan.state_before
+    cells = {} if before is None else before.operations.get(facts.name("operations", operation), {})
+    return [str(name) for name in cells.get("providers") or ()]
 
 
 def _too_many(

@@ -258,7 +258,13 @@ def no_lower_priority(world: World, said: Said) -> None:
         must(said.compared["priority"] == priority_of(asks), "its priority", said.compared, asks)
         missing_of_request(world, said)
         _why_no_more(world, said)
+    kept = [row for row in world.state.get("operations", ()) if same(row["name"], asks["name"])]
+    named = [str(name) for row in kept for name in row.get("providers") or ()]
+    if said.met.get("stage"):
+        must(said.compared.get("named", []) == named, "the jobs that are named", said.compared, named)
     for other in world.tables["operations"].values():
+        if named and str(other["name"]) not in named:
+            continue
         rows = world.allocations_of(other["name"])
         running = rows and {World.state_of(a) for a in rows} == {"running"}
         claimed = world.decided("preempt", operation=other["name"])
