@@ -347,69 +347,6 @@ def test_what_stops_on_subordinate_says_which_number_would_let_it_run() -> None:
     assert told.summary.endswith("from 1 on; with a number above 1 that list would not.")
 
 
-def test_a_request_for_preemption_names_the_order_and_the_cap() -> None:
-    data = {
-        "now": 1000,
-        "resources": {"slots": {"kind": "slots"}},
-        "nodes": [{"name": "h", "capacity": {"slots": 2}}],
-        "operations": [
-            {"name": "1", "priority": 0.1},
-            {"name": "2", "priority": 0.2},
-            {"name": "3", "priority": 0.9},
-        ],
-        "allocations": [{"name": f"a{i}", "operation": str(i), **runs("h", 1)} for i in (1, 2)],
-        "requests": [{"name": "r", "operation": "3", **asks(2)}],
-    }
-    snapshot = eh.Snapshot.from_dict(data)
-    policy = eh.policies.GridEngine(max_reservation=1, max_preemptees=1)
-    command = {"consumer": "3", "providers": ["2", "1"], "action": "T", "manager": True}
-    state = eh.plan(snapshot, policy, on=eh.Commands((command,))).state
-    plan = eh.plan(snapshot, policy, state)
-    told = plan.why("a2")
-    assert told.code == "manual_preemption"
-    assert "in the order in which the request for preemption names them" in told.text
-    assert "operation 2 is number 1 of 2 that may be preempted for it" in told.text
-    assert "what it gives back is a part of what is needed for request r of 3" in told.summary
-    assert "Its action is T (terminate), as the request for preemption says." in told.sentences
-    assert "2 jobs would have to leave for it; `max_preemptees` is 1." in told.sentences
-    waits = plan.why_not("r")
-    assert waits.code == "max_preemptees"
-    assert "For it operation 2 leaves now." in waits.sentences
-    assert plan.why("a1").summary.endswith("`max_preemptees` 1 allows, so only operation 2 leaves.")
-
-
-def test_force_asks_for_no_distance() -> None:
-    data = {
-        "now": 1000,
-        "resources": {"slots": {"kind": "slots"}},
-        "nodes": [{"name": "h", "capacity": {"slots": 1}}],
-        "operations": [{"name": "1", "priority": 0.1}, {"name": "3", "priority": 0.9}],
-        "allocations": [{"name": "a1", "operation": "1", **runs("h", 1, planned_end=1240)}],
-        "requests": [{"name": "r", "operation": "3", **asks(1)}],
-    }
-    snapshot = eh.Snapshot.from_dict(data)
-
-    def after(*, force: bool, distance: float = 900) -> eh.Plan:
-        policy = eh.policies.GridEngine(max_reservation=1, max_preemptees=1, preemption_distance=distance)
-        command = {"consumer": "3", "providers": ["1"], "action": "T", "manager": True, "force": force}
-        plan = eh.plan(snapshot, policy, eh.plan(snapshot, policy, on=eh.Commands((command,))).state)
-        check_explanations(plan)
-        return plan
-
-    told = after(force=True).why("a1")
-    assert any(one.endswith("which the request overrode by force.") for one in told.sentences)
-    at = after(force=True, distance=300).why("a1")  # it starts 300 s from now: that is not farther
-    assert any("within `preemption_distance` (5 min), which the request" in one for one in at.sentences)
-    farther = after(force=False, distance=299).why("a1")
-    assert any("farther away than `preemption_distance` (4 min 59 s)" in one for one in farther.sentences)
-    waits = after(force=False).why_not("r")
-    assert waits.code == "within_preemption_distance"
-    assert waits.summary.endswith(
-        "it starts at 1,300 s (in 5 min) without preemption, within `preemption_distance` (15 min)."
-    )
-    assert "With a `preemption_distance` below 5 min it could preempt." in waits.sentences
-
-
 def test_another_part_of_a_job_may_keep_all_of_it() -> None:
     """Each part was told that it is itself marked, stopped or leaving."""
     high = job("high", 0.9, asks=[asks(2)])
@@ -491,30 +428,3 @@ def test_who_may_not_be_preempted_is_counted_by_rule_and_setting() -> None:
         "Of the jobs that run, 1 has no lower priority, 1 is marked as not preemptible, 1 has run for less"
         " than `spare_if_ran_less_than` (60 s) and 1 ends within `spare_if_ends_within` (2 min)."
     ) in told.sentences
-
-
-def test_of_named_jobs_of_which_none_may_leave_nothing_is_said_of_others() -> None:
-    data = {
-        "resources": {"slots": {}},
-        "nodes": [{"name": "h", "capacity": {"slots": 2}}],
-        "operations": [
-            {"name": "1", "priority": 0.1},
-            {"name": "2", "priority": 0.2},
-            {"name": "3", "priority": 0.9},
-        ],
-        "allocations": [{"name": f"a{i}", "operation": str(i), **runs("h", 1)} for i in (1, 2)],
-        "requests": [{"name": "r", "operation": "3", **asks(1)}],
-    }
-    policy = eh.policies.GridEngine(max_reservation=1, max_preemptees=1, preemption_action="T")
-    command = {"consumer": "3", "providers": ["2"], "action": "T", "manager": True}
-    asked = eh.plan(eh.Snapshot.from_dict(data), policy, on=eh.Commands((command,)))
-    kept = data | {"allocations": [row | {"preemptible": row["name"] != "a2"} for row in data["allocations"]]}
-    plan = eh.plan(eh.Snapshot.from_dict(kept), policy, asked.state)  # opted out since
-    check_explanations(plan)
-    why = plan.why_not("r")
-    assert why.code == "no_lower_priority"
-    assert why.summary == (
-        "Request r of operation 3 (1 slots) did not start: of the jobs that the request for preemption names"
-        " none may be preempted: 2."
-    )
-    assert why.numbers["named"] == ["2"]
