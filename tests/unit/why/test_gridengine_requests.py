@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import evenhand as eh
 from evenhand.testing.explanations import check_explanations
 from tests.unit.why.test_gridengine import asks, runs
 
 
+def two_run(slots: float, **cells: dict[str, Any]) -> eh.Snapshot:
+    """Jobs 1 and 2 have a slot of two each, and 3 asks for some; cells: of allocations a1 and a2."""
+    return eh.Snapshot.from_dict(
+        {
+            "now": 1000,
+            "resources": {"slots": {"kind": "slots"}},
+            "nodes": [{"name": "h", "capacity": {"slots": 2}}],
+            "operations": [
+                {"name": "1", "priority": 0.1},
+                {"name": "2", "priority": 0.2},
+                {"name": "3", "priority": 0.9},
+            ],
+            "allocations": [
+                {"name": name, "operation": name[1:], **runs("h", 1), **cells.get(name, {})}
+                for name in ("a1", "a2")
+            ],
+            "requests": [{"name": "r", "operation": "3", **asks(slots)}],
+        }
+    )
+
+
 def test_a_request_for_preemption_names_the_order_and_the_cap() -> None:
-    data = {
-        "now": 1000,
-        "resources": {"slots": {"kind": "slots"}},
-        "nodes": [{"name": "h", "capacity": {"slots": 2}}],
-        "operations": [
-            {"name": "1", "priority": 0.1},
-            {"name": "2", "priority": 0.2},
-            {"name": "3", "priority": 0.9},
-        ],
-        "allocations": [{"name": f"a{i}", "operation": str(i), **runs("h", 1)} for i in (1, 2)],
-        "requests": [{"name": "r", "operation": "3", **asks(2)}],
-    }
-    snapshot = eh.Snapshot.from_dict(data)
+    snapshot = two_run(2)
     policy = eh.policies.GridEngine(max_reservation=1, max_preemptees=1)
     command = {"consumer": "3", "providers": ["2", "1"], "action": "T", "manager": True}
     state = eh.plan(snapshot, policy, on=eh.Commands((command,))).state
@@ -71,22 +82,10 @@ def test_force_asks_for_no_distance() -> None:
 
 
 def test_of_named_jobs_of_which_none_may_leave_nothing_is_said_of_others() -> None:
-    data = {
-        "resources": {"slots": {}},
-        "nodes": [{"name": "h", "capacity": {"slots": 2}}],
-        "operations": [
-            {"name": "1", "priority": 0.1},
-            {"name": "2", "priority": 0.2},
-            {"name": "3", "priority": 0.9},
-        ],
-        "allocations": [{"name": f"a{i}", "operation": str(i), **runs("h", 1)} for i in (1, 2)],
-        "requests": [{"name": "r", "operation": "3", **asks(1)}],
-    }
     policy = eh.policies.GridEngine(max_reservation=1, max_preemptees=1, preemption_action="T")
     command = {"consumer": "3", "providers": ["2"], "action": "T", "manager": True}
-    asked = eh.plan(eh.Snapshot.from_dict(data), policy, on=eh.Commands((command,)))
-    kept = data | {"allocations": [row | {"preemptible": row["name"] != "a2"} for row in data["allocations"]]}
-    plan = eh.plan(eh.Snapshot.from_dict(kept), policy, asked.state)  # opted out since
+    asked = eh.plan(two_run(1), policy, on=eh.Commands((command,)))
+    plan = eh.plan(two_run(1, a2={"preemptible": False}), policy, asked.state)  # opted out since
     check_explanations(plan)
     why = plan.why_not("r")
     assert why.code == "no_lower_priority"
@@ -95,3 +94,19 @@ def test_of_named_jobs_of_which_none_may_leave_nothing_is_said_of_others() -> No
         " none may be preempted: 2."
     )
     assert why.numbers["named"] == ["2"]
+
+
+def test_a_job_that_has_stopped_already_is_not_waited_for() -> None:
+    """Only that which is still leaving."""
+    beneficiary = {"operation": "3", "request": "r"}
+    snapshot = two_run(
+        2,
+        a1={"state": "preempted", "beneficiary": beneficiary},
+        a2={"state": "preempting", "beneficiary": beneficiary},
+    )
+    plan = eh.plan(snapshot, eh.policies.GridEngine(max_reservation=1, max_preemptees=2))
+    check_explanations(plan)
+    why = plan.why_not("r")
+    assert why.code == "waits_for_victims"
+    assert why.numbers["victims"] == ["2"]
+    assert why.summary.endswith(" did not start: it starts once operation 2 has left for it.")

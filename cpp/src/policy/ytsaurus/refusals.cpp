@@ -148,23 +148,29 @@ Refusals Planner::refusals() const {
   Workspace& workspace = *workspace_;
   const Size width = workspace.state.width();
   Finder finder(workspace, nodes_);
-  // Limits are repaired after the stages: until then they held requests back. What has left and
-  // started since the first repair:
-  std::vector<Workspace::Moved> since;
+  // Limits are repaired after the stages: until then they held requests back. What elements with
+  // limits used more before the first repair, E x R:
+  Column<Amount> gone;
   bool taken = false;  // a stage that takes victims has started something
   for (const Decision& d : workspace.decisions.rows()) {
     const bool starts = d.action == Action::kStart;
-    if (d.reason == Reason::kResourceLimitsViolated || !since.empty())
-      since.push_back({d.operation, starts ? -1 : 1,
-                       starts ? workspace.shapes().amounts(workspace.shapes().of(d.request))
-                              : workspace.state.amounts(d.slot)});
+    if (d.reason == Reason::kResourceLimitsViolated && gone.empty())
+      gone.assign(
+          static_cast<Size>(workspace.pools() + workspace.state.operations().rows()) * width, 0);
+    if (!gone.empty()) {
+      const Amount* of = starts ? workspace.shapes().amounts(workspace.shapes().of(d.request))
+                                : workspace.state.amounts(d.slot);
+      for (Id e = workspace.limited_from(workspace.pools() + d.operation); e != kNoId;
+           e = workspace.limited_above(e))
+        for (Size r = 0; r < width; ++r)
+          gone[static_cast<Size>(e) * width + r] += starts ? -of[r] : of[r];
+    }
     taken |= starts && d.stage != Stage::kRegular;
   }
   const auto lacked = [&](Id operation, Id request, bool preemptive, Amount* missing) {
-    if (since.empty() || (preemptive && workspace.settings.infinite_limits_overcommit))
-      return false;
+    if (gone.empty() || (preemptive && workspace.settings.infinite_limits_overcommit)) return false;
     workspace.lacking_limits(operation, workspace.shapes().amounts(workspace.shapes().of(request)),
-                             preemptive, missing, since);
+                             preemptive, missing, gone);
     return std::any_of(missing, missing + width, [](Amount a) { return a > 0; });
   };
   Refusals out;

@@ -206,19 +206,16 @@ bool Workspace::within_limits(Id operation, const Amount* more, bool preemptive)
 }
 
 void Workspace::lacking_limits(Id operation, const Amount* more, bool preemptive, Amount* lacking,
-                               std::span<const Moved> since) const {
+                               std::span<const Amount> gone) const {
   std::fill_n(lacking, state.width(), 0);
   for (Id e = limited_from(pools() + operation); e != kNoId; e = limited_above(e)) {
-    std::array<Amount, kMaxResources> used{};
-    std::copy_n(usage_of(e), state.width(), used.begin());
-    for (const Moved& one : since) {
-      const Id owner = pools() + one.operation;
-      if (owner != e && !stands_in(owner, e, [&](Id x) { return parent_of(x); })) continue;
-      for (Size r = 0; r < state.width(); ++r) used[r] += one.sign * one.amounts[r];
-    }
+    const Amount* used = usage_of(e);
     const Limits limits = limits_of(e, preemptive);
-    for (Size r = 0; r < state.width(); ++r)
-      if (limits.given(r)) lacking[r] = std::max(lacking[r], used[r] + more[r] - limits.at(r));
+    for (Size r = 0; r < state.width(); ++r) {
+      if (!limits.given(r)) continue;
+      const Amount more_then = gone.empty() ? 0 : gone[static_cast<Size>(e) * state.width() + r];
+      lacking[r] = std::max(lacking[r], used[r] + more_then + more[r] - limits.at(r));
+    }
   }
 }
 

@@ -247,15 +247,10 @@ class Workspace : public WorkspaceData {
   bool allowed_on(Id request, Id node) { return why_not_on(request, node) == Place::kAllowed; }
   // Do the limits of an operation and its pools hold with so much more, in every resource?
   bool within_limits(Id operation, const Amount* more, bool preemptive) const;
-  // What has left (sign 1) or started (-1): put back, usage is what it was before.
-  struct Moved {
-    Id operation;
-    Amount sign;
-    const Amount* amounts;
-  };
-  // The most by which a limit would be exceeded with so much more, R; before what has moved.
+  // The most by which a limit would be exceeded with so much more, R; `gone`: what elements used
+  // more at an earlier instant, E x R, or nothing.
   void lacking_limits(Id operation, const Amount* more, bool preemptive, Amount* lacking,
-                      std::span<const Moved> since = {}) const;
+                      std::span<const Amount> gone = {}) const;
   // The operation or the nearest pool above it that is over its limits; kNoId: none.
   Id over_limit(Id operation) const;
   Index elements_over_limit() const noexcept { return over_count_; }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from evenhand.testing.explanations.gridengine.providers import (
     action_of,
     allowed,
+    asked_for,
     candidates,
     earlier_victims,
     exactly_known,
@@ -258,8 +259,7 @@ def no_lower_priority(world: World, said: Said) -> None:
         must(said.compared["priority"] == priority_of(asks), "its priority", said.compared, asks)
         missing_of_request(world, said)
         _why_no_more(world, said)
-    kept = [row for row in world.state.get("operations", ()) if same(row["name"], asks["name"])]
-    named = [str(name) for row in kept for name in row.get("providers") or ()]
+    named = [str(name) for name in asked_for(world, asks).get("providers") or ()]
     if said.met.get("stage"):
         must(said.compared.get("named", []) == named, "the jobs that are named", said.compared, named)
     for other in world.tables["operations"].values():

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "action_of",
     "allowed",
+    "asked_for",
     "candidates",
     "earlier_victims",
     "exactly_known",
@@ -50,18 +51,15 @@ def may_be_rerun(world: World, rows: list[Row]) -> bool:
     return all(row.get("rerunnable", False) or queue_says(row) for row in rows)
 
 
-def _asked_action(world: World, asks: Row) -> str | None:
-    """Return the action that a person has asked for, for a job that waits; None: the configured one."""
+def asked_for(world: World, asks: Row) -> Row:
+    """Return what a person has asked for, for a job that waits, as the state has it."""
     kept = (row for row in world.state.get("operations", ()) if same(row["name"], asks["name"]))
-    letter = next((str(row.get("requested", "no")) for row in kept), "no")
-    return None if letter in ("no", "configured") else letter
+    return next(kept, {})
 
 
-def allowed(world: World, operation: object, asked: str | None = None) -> bool:
-    """Return whether the configured action may be taken with a job; what is asked for was judged before."""
+def allowed(world: World, operation: object) -> bool:
+    """Return whether the configured action may be taken with a job."""
     rows, action = world.allocations_of(operation), action_of(world, operation)[0]
-    if asked is not None:
-        return True
     if action == "C":
         return all(row.get("checkpointable", False) for row in rows)
     return action != "R" or may_be_rerun(world, rows)
@@ -111,14 +109,16 @@ def candidates(world: World, asks: Row, step: int | None) -> list[str]:
     step : int or None
         Victims of the steps before it are claimed.
     """
-    taken, found, asked = earlier_victims(world, step), [], _asked_action(world, asks)
+    taken, found = earlier_victims(world, step), []
+    # An action that is asked for was judged when it was.
+    judged = asked_for(world, asks).get("requested", "no") not in ("no", "configured")
     for place, name in enumerate(world.tables["operations"]):
         rows, job = world.allocations_of(name), world.row("operations", name)
         if not rows or {World.state_of(a) for a in rows} != {"running"} or name in taken:
             continue
         willing = all(a.get("preemptible", True) for a in rows)
         lower = priority_of(job) < priority_of(asks) and not same(name, asks["name"])
-        if willing and lower and allowed(world, name, asked):
+        if willing and lower and (judged or allowed(world, name)):
             start = min(float(a.get("start_time", 0.0)) for a in rows)
             found.append((priority_of(job), -start, place, name))
     return [name for *_, name in sorted(found)]
