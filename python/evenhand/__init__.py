@@ -15,7 +15,7 @@ except ImportError as error:
     raise
 
 if TYPE_CHECKING:
-    from evenhand import act, adapters, history, plot, policies, simulate, sweep, synthetic
+    from evenhand import act, adapters, history, plot, policies, synthetic, traces
     from evenhand.cluster import Cluster
     from evenhand.config.fair_share import FairShareSettings
     from evenhand.config.triggers import Commands, Cycle, Heartbeat, Round, SchedulingRun
@@ -28,10 +28,14 @@ if TYPE_CHECKING:
     from evenhand.plans.planning import plan
     from evenhand.plans.victims import victims
     from evenhand.shares import FairShareEngine, Shares, fair_share
+    from evenhand.simulate import Simulate
     from evenhand.state import State
-    from evenhand.sweep.tuning import tune
+    from evenhand.sweep import Sweep, tune
     from evenhand.table import Table
     from evenhand.versions import show_versions
+
+    simulate: Simulate  # functions that are rooms, too
+    sweep: Sweep
 
 # Where a public name lives: its module is imported when the name is first used, so that
 # `import evenhand` costs little more than NumPy.

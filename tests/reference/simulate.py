@@ -11,6 +11,7 @@ import evenhand as eh
 from evenhand.cluster.events import Count, End, Event, Leave, Node, Put, Remove, Resume, Start, Suspend
 from evenhand.cluster.steps import events_of
 from evenhand.config.triggers import Cycle, Heartbeat, SchedulingRun
+from evenhand.simulate import Workload
 
 SECOND = 1_000_000
 # In the order in which they happen at one instant.
@@ -53,7 +54,7 @@ class Reference:
     """
 
     def __init__(
-        self, snapshot: eh.Snapshot, policy: Any, workload: eh.simulate.Workload, clocks: Mapping[str, float]
+        self, snapshot: eh.Snapshot, policy: Any, workload: Workload, clocks: Mapping[str, float]
     ) -> None:
         self.cluster = eh.Cluster(snapshot, policy)
         self.policy = policy
@@ -74,7 +75,7 @@ class Reference:
         self.serial = 0
         self.read(workload)
 
-    def read(self, workload: eh.simulate.Workload) -> None:
+    def read(self, workload: Workload) -> None:
         """Take over what comes."""
         table, operations = workload.table(), workload.operations()
         self.asked: dict[str, dict[str, Any]] = {}

@@ -7,6 +7,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import evenhand as eh
+from evenhand.simulate import Workload
 
 
 def right(snapshot: eh.Snapshot, state: eh.State) -> None:
@@ -35,11 +36,22 @@ def right(snapshot: eh.Snapshot, state: eh.State) -> None:
         print(eh.plan(snapshot, one).why("x"), one.replace(pace={"victim_cooldown": 60}).to_dict())
 
 
-def rightly_simulated(snapshot: eh.Snapshot, workload: eh.simulate.Workload) -> None:
+def rightly_simulated(snapshot: eh.Snapshot, workload: Workload) -> None:
     policy = eh.policies.GridEngine(automatic_preemption=True)
-    eh.simulate.simulate(snapshot, policy, workload, until=60)
-    eh.sweep.sweep(snapshot, policy, workload, {"notify": [0, 60]})
+    result = eh.simulate(snapshot, policy, workload, until=60)
+    table = eh.sweep(snapshot, policy, workload, {"notify": eh.sweep.between(0, 60)})
+    run = eh.simulate.Simulation(snapshot, policy, workload)
+    print(result.metrics["jobs"], len(table), run.plan().decisions, eh.simulate.measure(result)["jobs"])
+    print(eh.simulate.simulate(snapshot, policy, workload, until=60).series, eh.sweep.pareto(table))
+    print(eh.sweep.sweep(snapshot, policy, workload, {"notify": [0, 60]}).to_dict())
     eh.tune(snapshot, policy, workload, {"notify": [0, 60]}, "waiting.p95 < 600")
+
+
+def followed(snapshot: eh.Snapshot) -> eh.State | None:
+    cluster = eh.Cluster(snapshot, eh.policies.Slurm())
+    plan = cluster.plan()
+    print(cluster.carry_out(plan).started, plan.why("x").text, cluster.plan(on=eh.Heartbeat("n1")).counts)
+    return cluster.state()
 
 
 def wrong(snapshot: eh.Snapshot) -> None:
@@ -72,7 +84,7 @@ def wrong(snapshot: eh.Snapshot) -> None:
     eh.policies.GridEngine().replace(lo_licenses=3)  # mistake: a list of names
 
 
-def wrongly_called(snapshot: eh.Snapshot, workload: eh.simulate.Workload) -> None:
+def wrongly_called(snapshot: eh.Snapshot, workload: Workload) -> None:
     eh.plan(snapshot, "ytsaurus")  # mistake: a policy's name
     eh.plan(snapshot, "gridengine")  # mistake: a policy's name
     eh.plan(snapshot, eh.policies.YTsaurus)  # mistake: a class

@@ -30,6 +30,8 @@ from evenhand.units.text import instant
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
+    from evenhand.plans.plan import Plan
+    from evenhand.state import State
     from evenhand.systems.base import Policy
 
 __all__ = ["Cluster", "Mark"]
@@ -195,7 +197,7 @@ class Cluster(Following):
 
     def plan(
         self, policy: Policy | None = None, *, on: Any = None, given: Mapping[str, Any] | None = None
-    ) -> Any:
+    ) -> Plan:
         """Plan what a policy would do now, and keep its state for the next time.
 
         Parameters
@@ -256,7 +258,7 @@ class Cluster(Following):
         return policy
 
     @one_at_a_time
-    def state(self, policy: Any = None) -> Any:
+    def state(self, policy: Policy | None = None) -> State | None:
         """Return what the last plan of a policy left, without operations that were removed since.
 
         Parameters
@@ -272,7 +274,7 @@ class Cluster(Following):
         return self._standing(self._own(policy)).state
 
     @one_at_a_time
-    def carry_out(self, plan: Any) -> Done:
+    def carry_out(self, plan: Plan) -> Done:
         """Carry out a plan's decisions, all of them or none.
 
         Victims are leaving, with deadline and beneficiary; what starts runs and is called

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from inspect import signature
 from types import ModuleType
-from typing import Any
+from typing import Final
 
 from evenhand.simulate.metrics import Metrics, measure
 from evenhand.simulate.result import Result
@@ -14,11 +15,17 @@ from evenhand.simulate.workload import Workload
 __all__ = ["Metrics", "Result", "Simulation", "Workload", "measure", "simulate"]
 
 
-class _Callable(ModuleType):
-    """So that ``eh.simulate`` is the function and the room."""
+class Simulate(ModuleType):
+    """``eh.simulate``: the function, and by name all of `__all__`; type checkers read both here."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Result:
-        return simulate(*args, **kwargs)
+    Metrics: Final = Metrics
+    Result: Final = Result
+    Simulation: Final = Simulation
+    Workload: Final = Workload
+    measure = staticmethod(measure)
+    simulate = staticmethod(simulate)
+    __call__ = staticmethod(simulate)
 
 
-sys.modules[__name__].__class__ = _Callable
+sys.modules[__name__].__class__ = Simulate
+__signature__ = signature(simulate)  # editors show it for ``eh.simulate(``

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import sys
+from inspect import signature
 from types import ModuleType
-from typing import Any
+from typing import Final
 
 from evenhand.sweep.front import pareto
 from evenhand.sweep.running import sweep
 from evenhand.sweep.space import Between, between
 from evenhand.sweep.trials import objective, suggest
 from evenhand.sweep.tuning import Tuned, tune
-from evenhand.table import Table
 
 __all__ = ["Between", "Tuned", "between", "objective", "pareto", "suggest", "sweep", "tune"]
 
 
-class _Callable(ModuleType):
-    """So that ``eh.sweep`` is the function and the room."""
+class Sweep(ModuleType):
+    """``eh.sweep``: the function, and by name all of `__all__`; type checkers read both here."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Table:
-        return sweep(*args, **kwargs)
+    Between: Final = Between
+    Tuned: Final = Tuned
+    between = staticmethod(between)
+    objective = staticmethod(objective)
+    pareto = staticmethod(pareto)
+    suggest = staticmethod(suggest)
+    sweep = staticmethod(sweep)
+    tune = staticmethod(tune)
+    __call__ = staticmethod(sweep)
 
 
-sys.modules[__name__].__class__ = _Callable
+sys.modules[__name__].__class__ = Sweep
+__signature__ = signature(sweep)  # editors show it for ``eh.sweep(``
