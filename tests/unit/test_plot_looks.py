@@ -154,7 +154,7 @@ def test_a_plot_has_no_ground_and_ink_that_is_read(plans: dict[str, eh.Plan]) ->
         buffer.seek(0)
         pixels = plt.imread(buffer)
         assert pixels[0, 0, 3] == 0, f"{name}: the page shows through"
-        # By a transparent colour matplotlib-inline would tell that a light ground is needed: a white box in the dark.
+        # A transparent colour tells matplotlib-inline that a light ground is needed: a white box in the dark.
         assert matplotlib.colors.to_rgba(figure.get_facecolor())[3] == 1, name
         assert np.ptp(pixels[..., :3]) > 0.5, f"{name}: something is drawn"
         for text in texts(figure):

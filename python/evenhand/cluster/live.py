@@ -31,7 +31,6 @@ from evenhand.units.text import instant
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
     from evenhand.plans.plan import Plan
-    from evenhand.state import State
     from evenhand.systems.base import Policy
 
 __all__ = ["Cluster", "Mark"]

@@ -29,6 +29,7 @@ __all__ = [
     "inked",
     "marked",
     "new_axes",
+    "new_figure",
     "tidy",
 ]
 
@@ -76,8 +77,8 @@ def inked(draw: Callable[P, R]) -> Callable[P, R]:
         if given or any(params[key] not in plain for key, plain in _PLAIN.items()):
             return draw(*args, **kwargs)
         # Not rc_context: it would take back what a notebook's backend sets when the first figure is made.
-        # Without a frame the ground is not drawn. A transparent colour would do as much, but notebooks' backends
-        # mark such a picture as one that needs a light ground, and JupyterLab's dark themes give it a white box.
+        # Without a frame no ground is drawn. A transparent colour would do as much, but notebooks' backends mark
+        # such a picture as one that needs a light ground, and JupyterLab's dark themes give it a white box.
         own = {"figure.frameon": False, "axes.facecolor": "none"} | dict.fromkeys(_INKED, INK.value)
         before = {key: params[key] for key in own}
         params.update(own)
@@ -100,7 +101,16 @@ def new_axes(ax: Axes | None, height: float) -> Axes:
     """Return the axes that are given, or those of a new figure of this height in inches."""
     if ax is not None:
         return ax
-    made: Axes = require("matplotlib.pyplot", "plot").subplots(figsize=(8, height), layout="constrained")[1]
+    made: Axes = new_figure(8, height).subplots()
+    return made
+
+
+def new_figure(width: float, height: float, layout: Any = "constrained") -> Figure:
+    """Return a figure of this size in inches, which `inked` leaves without a frame."""
+    plt = require("matplotlib.pyplot", "plot")
+    # pyplot asks for a frame, whatever the settings say.
+    framed = plt.rcParams["figure.frameon"]
+    made: Figure = plt.figure(figsize=(width, height), layout=layout, frameon=framed)
     return made
 
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.display.text import amount, clean, fit
-from evenhand.errors import require
-from evenhand.plot._axes import COUNTS, ROW, inked, tidy
+from evenhand.plot._axes import COUNTS, ROW, inked, new_figure, tidy
 from evenhand.simulate.metrics import unit_of
 
 if TYPE_CHECKING:
@@ -73,12 +72,10 @@ def comparison(
         raise ValueError(f"no run has a metric {unknown[0]!r}")
     if not runs or not names:
         raise ValueError("there is nothing to compare: no run, or no metric")
-    plt = require("matplotlib.pyplot", "plot")
     width = min(_COLUMNS, len(names))
     height = -(-len(names) // width)
     if figure is None:
-        size = (2.0 + 2.6 * width, height * (0.75 + ROW * len(runs)) + 0.2)
-        figure = plt.figure(figsize=size, layout="constrained")
+        figure = new_figure(2.0 + 2.6 * width, height * (0.75 + ROW * len(runs)) + 0.2)
     axes = np.atleast_1d(figure.subplots(height, width, squeeze=False)).ravel()
     labels = [fit(clean(run), _NAME, name=True).rstrip() for run in runs]
     for i, (ax, name) in enumerate(zip(axes, names, strict=False)):

@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.display.text import amount, clean, fit
 from evenhand.errors import require
-from evenhand.plot._axes import LEAVES, ROOM, ROW, STAYS, inked, tidy
+from evenhand.plot._axes import LEAVES, ROOM, ROW, STAYS, inked, new_figure, tidy
 from evenhand.reasons import ACTIONS
 
 if TYPE_CHECKING:
@@ -94,11 +94,10 @@ def side_by_side(
         f"{fit(clean(names[row]), _NAME, name=True).rstrip()} ({amount(float(most))})"
         for row, most in zip(rows.tolist(), (whole * snapshot.quantum[resource]).tolist(), strict=True)
     ]
-    plt = require("matplotlib.pyplot", "plot")
     if figure is None:
         engines = require("matplotlib.layout_engine", "plot")
         apart = engines.ConstrainedLayoutEngine(wspace=0.08)  # 100 of one panel stands beside 0 of the next
-        figure = plt.figure(figsize=(2.6 + 2.0 * len(plans), 1.4 + ROW * max(len(rows), 2)), layout=apart)
+        figure = new_figure(2.6 + 2.0 * len(plans), 1.4 + ROW * max(len(rows), 2), apart)
     axes = np.atleast_1d(figure.subplots(1, len(plans), sharey=True))
     for ax, name, (loses, gets) in zip(axes, plans, moved, strict=True):
         _bars(ax, holds[rows], loses[rows], gets[rows], whole)

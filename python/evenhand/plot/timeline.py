@@ -9,7 +9,7 @@ import numpy as np
 from evenhand.building.readback import NO_TIME
 from evenhand.display.text import clean, fit
 from evenhand.errors import require
-from evenhand.plot._axes import BELOW, STAYS, inked, marked, tidy
+from evenhand.plot._axes import BELOW, STAYS, inked, marked, new_figure, tidy
 from evenhand.plot._time import clock
 
 if TYPE_CHECKING:
@@ -75,9 +75,8 @@ def timeline(
     names = list(result.snapshot.names("pools"))
     rows = _chosen(result, names, pools, max_pools)
     when = clock(result)
-    plt = require("matplotlib.pyplot", "plot")
     if figure is None:
-        figure = plt.figure(figsize=(9, 0.9 + _PANEL * len(rows)), layout="constrained")
+        figure = new_figure(9, 0.9 + _PANEL * len(rows))
     axes = np.atleast_1d(figure.subplots(len(rows), 1, sharex=True))
     for ax, row in zip(axes, rows, strict=True):
         own = series["pool"] == row

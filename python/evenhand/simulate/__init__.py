@@ -18,13 +18,13 @@ __all__ = ["Metrics", "Result", "Simulation", "Workload", "measure", "simulate"]
 class Simulate(ModuleType):
     """``eh.simulate``: the function, and by name all of `__all__`; type checkers read both here."""
 
+    __call__ = staticmethod(simulate)
     Metrics: Final = Metrics
     Result: Final = Result
     Simulation: Final = Simulation
     Workload: Final = Workload
     measure = staticmethod(measure)
     simulate = staticmethod(simulate)
-    __call__ = staticmethod(simulate)
 
 
 sys.modules[__name__].__class__ = Simulate

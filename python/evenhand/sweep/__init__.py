@@ -19,6 +19,7 @@ __all__ = ["Between", "Tuned", "between", "objective", "pareto", "suggest", "swe
 class Sweep(ModuleType):
     """``eh.sweep``: the function, and by name all of `__all__`; type checkers read both here."""
 
+    __call__ = staticmethod(sweep)
     Between: Final = Between
     Tuned: Final = Tuned
     between = staticmethod(between)
@@ -27,7 +28,6 @@ class Sweep(ModuleType):
     suggest = staticmethod(suggest)
     sweep = staticmethod(sweep)
     tune = staticmethod(tune)
-    __call__ = staticmethod(sweep)
 
 
 sys.modules[__name__].__class__ = Sweep
