@@ -434,11 +434,11 @@ def _options(
         "limit_strong_before_scaling",
     ):
         setattr(options, name, getattr(settings, name))
-    main = settings.main_resource
+    main = settings.main_resource or "cpu"
     if main in snapshot.resources:
         options.main_resource = snapshot.resources.index(main)
         return options, ()
-    if "main_resource" in settings.model_fields_set:
+    if settings.main_resource is not None:
         message = f"main_resource is {main!r}; the resources are {', '.join(snapshot.resources)}"
         raise InputError([Problem("settings", None, None, "main_resource", "exists", repr(main), message)])
     options.main_resource = -1

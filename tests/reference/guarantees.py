@@ -50,7 +50,7 @@ def infer_guarantees(tree: Tree, settings: Settings) -> None:
 
     Amounts are in quanta; quotients are taken of doubles in units.
     """
-    main = tree.resources.index(settings.main_resource) if settings.main_resource in tree.resources else None
+    main = tree.resources.index(name) if (name := settings.main_resource or "cpu") in tree.resources else None
     tree.root.inferred = tree.total.astype(float)
     for pool in tree.root.walk():
         if pool.children:

@@ -25,7 +25,7 @@ Amounts = NDArray[np.int64]
 class Settings:
     """Options of one update; names and meaning as `evenhand.FairShareSettings`."""
 
-    main_resource: str = "cpu"
+    main_resource: str | None = None
     step_function_for_gang: bool = False
     fifo_reordering: bool = False
     improved: bool = False

@@ -155,7 +155,7 @@ def _quantities(tree: Tree, settings: Settings) -> dict[str, np.ndarray]:
 
     pool_amounts = np.array([e.inferred if e.is_pool else e.zeros() for e in tree.elements])
     satisfaction = _satisfaction(tree.root)
-    main = tree.resources.index(settings.main_resource) if settings.main_resource in tree.resources else 0
+    main = tree.resources.index(name) if (name := settings.main_resource or "cpu") in tree.resources else 0
     found = {
         **parts("fair_share", lambda e: e.fair_share),
         **parts("promised_guarantee_fair_share", lambda e: e.promised_guarantee),

@@ -35,9 +35,10 @@ class FairShareSettings(BaseModel):
         "enable_fair_share_truncation_in_fifo_pool": "fifo_truncation",
     }
 
-    main_resource: Annotated[str, MinLen(1)] = Field(
-        default="cpu",
-        description="Resource from which guarantees that are not given are implied; without it none are.",
+    main_resource: Annotated[str, MinLen(1)] | None = Field(
+        default=None,
+        description="Resource from which guarantees that are not given are implied. None: from `cpu`, where"
+        " the snapshot has it; else none are implied.",
     )
     step_function_for_gang: bool = Field(
         default=False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields
@@ -235,12 +236,12 @@ class Policy:
             raise InputError([Problem("given", None, None, name, "unknown_field", None, message)])
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, type(self)):
+        if type(other) is not type(self):
             return NotImplemented
         return bool(self.settings == other.settings)
 
     def __hash__(self) -> int:
-        return hash(repr(self.to_dict()))
+        return hash((type(self), json.dumps(self.settings.model_dump(mode="json"), sort_keys=True)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (type(self), self.preset, self.settings)
