@@ -13,6 +13,7 @@ from evenhand.cli.reading import lines_of
 from evenhand.cli.streams import Failure, label
 from evenhand.errors import InputError
 from evenhand.systems import SYSTEMS
+from evenhand.systems.files import written
 
 if TYPE_CHECKING:
     from evenhand.plans import Plan
@@ -43,7 +44,7 @@ def saved(plan: Plan, on: str | None) -> str:
         "schema": _SCHEMA,
         "evenhand": __version__,
         "snapshot": plan.snapshot.to_dict(),
-        "policy": plan.policy.to_dict(),
+        "policy": written("plan", plan.policy),
         "state_before": None if before is None else before.to_dict(),
         "on": on,
         "decisions": plan.decisions.to_list(),

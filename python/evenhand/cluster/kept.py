@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evenhand.cluster.columns import Listed
 from evenhand.cluster.events import as_event
@@ -18,10 +18,7 @@ from evenhand.errors import InputError, Problem
 from evenhand.files import replace_file
 from evenhand.model import Snapshot
 from evenhand.state import State
-from evenhand.systems.files import from_dict
-
-if TYPE_CHECKING:
-    from evenhand.systems.base import Policy
+from evenhand.systems.files import from_dict, written
 
 __all__ = ["SCHEMA", "kept_of", "read", "text_of", "write"]
 
@@ -61,7 +58,7 @@ def text_of(kept: Kept) -> str:
                 "version": __version__,
                 "snapshot": kept.snapshot.to_dict(),
                 "total_stated": kept.total_stated,
-                "policy": None if kept.policy is None else _written(kept.policy),
+                "policy": None if kept.policy is None else written("cluster", kept.policy),
                 "states": [
                     {
                         "system": standing.key[0],
@@ -94,25 +91,17 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} is not of JSON")
 
 
-def _written(policy: Policy) -> dict[str, Any]:
-    said = policy.to_dict()
-    if from_dict(said) != policy:
-        message = f"the policy {type(policy).__name__} cannot be written to a file"
-        raise InputError([Problem("cluster", None, None, "policy", "type", None, message)])
-    return said
-
-
 def _said(entry: Entry) -> dict[str, Any]:
     """Return an entry of a log as plain values."""
     match entry:
         case Happened(events):
             return {"events": [_event(as_event(events[i])) for i in range(len(events))]}
         case Updated(policy, given):
-            return {"updated": _written(policy), "given": given}
+            return {"updated": written("cluster", policy), "given": given}
         case Planned(policy, on, updates):
-            return {"planned": _written(policy), "on": _trigger(on), "updates": updates}
+            return {"planned": written("cluster", policy), "on": _trigger(on), "updates": updates}
         case Remembered(policy, state):
-            return {"remembered": _written(policy), "state": state.to_dict()}
+            return {"remembered": written("cluster", policy), "state": state.to_dict()}
 
 
 def _event(event: Any) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from evenhand.config.triggers import Round
 from evenhand.errors import InputError, Problem
 from evenhand.frozen import freeze
 from evenhand.plans.lazy import LivePlan
+from evenhand.plans.own import expect_unchanged
 from evenhand.plans.planning import expect_policy
 from evenhand.state import State
 from evenhand.units.text import instant
@@ -105,6 +106,7 @@ class Cluster(Following):
         expect(isinstance(snapshot, Snapshot), "cluster", "snapshot", snapshot, "a Snapshot")
         if policy is not None:
             expect_policy("cluster", policy)
+            expect_unchanged("cluster", policy, "a Cluster")
         right = state is None or (isinstance(state, State) and policy is not None)
         expect(right, "cluster", "state", state, "a State, beside a policy")
         if state is not None:
@@ -254,6 +256,7 @@ class Cluster(Following):
         policy = self._policy if policy is None else policy
         if id(policy) not in self._known:
             expect_policy("plan", policy)
+            expect_unchanged("plan", policy, "a Cluster")
         return policy
 
     @one_at_a_time

@@ -13,6 +13,7 @@ from evenhand.building.single import CellError, one_duration
 from evenhand.config.kinds import LONGEST
 from evenhand.errors import InputError, Problem, printable
 from evenhand.plans.domains import check_domains
+from evenhand.plans.own import expect_unchanged
 from evenhand.state import State
 
 if TYPE_CHECKING:
@@ -163,7 +164,11 @@ def _several(
 def _share(snapshots: Mapping[str, Snapshot], policies: Mapping[str, Any]) -> Any:
     """Return what plans domains of one system that share something; None: each is planned for itself."""
     kinds = {type(policy) for policy in policies.values()}
-    return getattr(kinds.pop(), "together", None) if len(kinds) == 1 and len(snapshots) > 1 else None
+    together = getattr(kinds.pop(), "together", None) if len(kinds) == 1 and len(snapshots) > 1 else None
+    if together is not None:
+        for policy in policies.values():
+            expect_unchanged("plan", policy, "a plan of several snapshots")
+    return together
 
 
 @contextmanager

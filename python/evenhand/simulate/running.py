@@ -19,6 +19,7 @@ from evenhand.building.settings import labels_of
 from evenhand.cluster.stage import Stage
 from evenhand.errors import InputError, Problem, printable, require
 from evenhand.files import replace_file
+from evenhand.plans.own import expect_acting
 from evenhand.plans.planning import expect_policy
 from evenhand.simulate.columns import clocks_of, event_columns, sampling
 from evenhand.simulate.raw import RawTables, samples
@@ -107,6 +108,7 @@ class Simulation:
 
         expect(isinstance(snapshot, Snapshot), "simulation", "snapshot", snapshot, "a Snapshot")
         expect_policy("simulation", policy)
+        expect_acting("simulation", policy, "a simulation")
         expect(isinstance(workload, Workload), "simulation", "workload", workload, "a Workload")
         right = type(give_up_after) is int and 2 <= give_up_after < 2**31
         expect(right, "simulation", "give_up_after", give_up_after, "a number of at least 2")

@@ -14,6 +14,7 @@ import numpy as np
 
 from evenhand.arguments import expect
 from evenhand.errors import require
+from evenhand.plans.own import expect_acting, expect_unchanged
 from evenhand.plans.planning import expect_policy
 from evenhand.sweep.job import COUNTED, Job
 from evenhand.sweep.journal import Journal
@@ -182,6 +183,8 @@ def job_of(
     of = Space(space, policy)
     for one in of.policies:
         expect_policy("sweep", one)
+        expected = expect_unchanged if workload is None else expect_acting
+        expected("sweep", one, "a sweep" if workload is None else "a sweep over a workload")
     if workload is not None:
         expect(isinstance(workload, Workload), "sweep", "workload", workload, "a Workload")
         snapshot = workload.joined(snapshot)

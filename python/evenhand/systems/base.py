@@ -18,6 +18,7 @@ from evenhand.config.kinds import unit_of
 from evenhand.config.triggers import PASSES, Heartbeat
 from evenhand.errors import InputError, Problem, printable
 from evenhand.plans.memory import next_state
+from evenhand.plans.own import expect_unchanged
 from evenhand.state import State
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class Policy:
         InputError
             If the result would break a rule.
         """
-        return _restore(type(self), self.preset, self.settings.replace(**changes))
+        return _restore(type(self), self.preset, self.settings.replace(**changes), self._beside)
 
     @property
     def period(self) -> int | None:
@@ -155,6 +156,12 @@ class Policy:
             If what they say does not fit, or no longer does what other rows say.
         """
         raise NotImplementedError
+
+    @classmethod
+    def acts(cls) -> bool:
+        """Whether a simulation can ask it as time goes by."""
+        own = cls.drive is not Policy.drive and cls.coming is not Policy.coming
+        return own and callable(getattr(cls, "live", None))
 
     def drive(self, clocks: Mapping[str, int]) -> dict[str, Any]:
         """Return how a simulation asks it; clocks are microseconds by name."""
@@ -244,7 +251,19 @@ class Policy:
         return hash((type(self), json.dumps(self.settings.model_dump(mode="json"), sort_keys=True)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (type(self), self.preset, self.settings)
+        expect_unchanged("pickle", self, "a pickle")
+        return _restore, (type(self), self.preset, self.settings, self._beside)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    @property
+    def _beside(self) -> dict[str, Any]:
+        """What a subclass keeps beside preset and settings."""
+        return dict(getattr(self, "__dict__", {}))
 
     def _repr_html_(self) -> str:
         from evenhand.display.settings import policy_html
@@ -296,8 +315,10 @@ def _listed(model: type[CheckedSettings]) -> str:
     return "\n".join(lines)
 
 
-def _restore(cls: type[Any], preset: str, settings: CheckedSettings) -> Any:
+def _restore(cls: type[Any], preset: str, settings: CheckedSettings, beside: Mapping[str, Any]) -> Any:
     policy = object.__new__(cls)
+    for name, value in beside.items():
+        object.__setattr__(policy, name, value)
     object.__setattr__(policy, "preset", preset)
     object.__setattr__(policy, "settings", settings)
     return policy

@@ -7,13 +7,14 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.errors import InputError, Problem
+from evenhand.errors import InputError, Problem, printable
+from evenhand.plans.own import overridden
 from evenhand.systems import SYSTEMS
 
 if TYPE_CHECKING:
     from evenhand.systems.base import Policy
 
-__all__ = ["from_dict", "from_name", "from_toml"]
+__all__ = ["from_dict", "from_name", "from_toml", "written"]
 
 
 def from_dict(data: dict[str, Any]) -> Policy:
@@ -90,3 +91,37 @@ def from_toml(path: str | os.PathLike[str]) -> Policy:
         message = f"is no complete TOML text: {error}"
         raise InputError([Problem("settings", None, None, None, "toml", None, message)]) from error
     return from_dict(data)
+
+
+def written(function: str, policy: Any) -> dict[str, Any]:
+    """Return a policy as plain values of which `from_dict` makes the same again.
+
+    Parameters
+    ----------
+    function : str
+        For the problem.
+    policy : policy
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    InputError
+        If a file cannot say what it is: it is of no system, or a subclass of a system's policy.
+    """
+    to_dict = getattr(policy, "to_dict", None)
+    said: dict[str, Any] = to_dict() if callable(to_dict) else {}
+    known = SYSTEMS.get(said.get("system", ""))
+    if known is not None and type(policy) is known.policy:
+        return said
+    name = type(policy).__name__
+    if known is None:
+        why = "it is of none of the systems that a file can name"
+    elif (what := overridden(policy)) is not None:
+        why = f"it overrides {what}, and would come back as {known.policy.__name__}"
+    else:
+        why = f"it would come back as {known.policy.__name__}"
+    message = printable(f"the policy {name} cannot be written to a file: {why}")
+    raise InputError([Problem(function, None, None, "policy", "type", name, message)])
