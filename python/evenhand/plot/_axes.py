@@ -77,8 +77,9 @@ def inked(draw: Callable[P, R]) -> Callable[P, R]:
         if given or any(params[key] not in plain for key, plain in _PLAIN.items()):
             return draw(*args, **kwargs)
         # Not rc_context: it would take back what a notebook's backend sets when the first figure is made.
-        # Without a frame no ground is drawn. A transparent colour would do as much, but notebooks' backends mark
-        # such a picture as one that needs a light ground, and JupyterLab's dark themes give it a white box.
+        # Without a frame no ground is drawn. A transparent colour would do as much, but notebooks' backends
+        # mark such a picture as one that needs a light ground, and JupyterLab's dark themes give it a white
+        # box.
         own = {"figure.frameon": False, "axes.facecolor": "none"} | dict.fromkeys(_INKED, INK.value)
         before = {key: params[key] for key in own}
         params.update(own)
