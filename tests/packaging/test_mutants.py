@@ -29,6 +29,7 @@ ROOMS = {
         "pace",
         "plans",
         "state",
+        "traces",
         "why",
     ),
 }

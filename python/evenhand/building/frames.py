@@ -110,7 +110,6 @@ def _without_promotion(spec: TableSpec, name: str, cells: Cells) -> Cells:
 def _place(spec: TableSpec, name: str, cells: Cells, table: TableCells, report: Report) -> None:
     """Put a column where its dotted name says."""
     head, _, rest = name.partition(".")
-    groups = [n.partition(".")[0] for n in spec.names if "." in n]
     base = name.removesuffix("_index")
     twice = False
     if name == "settings":
@@ -125,7 +124,7 @@ def _place(spec: TableSpec, name: str, cells: Cells, table: TableCells, report: 
     elif base != name and base in spec.names and spec[base].kind == "reference":
         twice = base in table.cells
         table.cells[name] = cells
-    elif name in groups:
+    elif name in _groups(spec):
         inner_cells(spec, name, as_list(cells), table, report)
     elif (owner := _owner(spec, name)) is not None:
         of_resource = table.cells.setdefault(owner, {})
@@ -133,9 +132,27 @@ def _place(spec: TableSpec, name: str, cells: Cells, table: TableCells, report: 
         if isinstance(of_resource, dict):
             of_resource[name[len(owner) + 1 :]] = cells
     else:
-        report.add(spec.name, None, name[:100], "unknown_field", unknown_field(name, [*spec.names, *groups]))
+        known = [*spec.names, *_groups(spec)]
+        report.add(spec.name, None, name[:100], "unknown_field", unknown_field(name, known))
     if twice:
         report.add(spec.name, None, name, "duplicate_field", "is given by two columns")
+
+
+def takes(spec: TableSpec, name: str) -> bool:
+    """Tell whether a frame of this table may have a column of that name."""
+    head, base = name.partition(".")[0], name.removesuffix("_index")
+    return (
+        name in spec.names
+        or (head in ("labels", "settings") and head in spec.names)
+        or (base in spec.names and spec[base].kind == "reference")
+        or name in _groups(spec)
+        or _owner(spec, name) is not None
+    )
+
+
+def _groups(spec: TableSpec) -> list[str]:
+    """Return the names of inner objects."""
+    return [name.partition(".")[0] for name in spec.names if "." in name]
 
 
 def _owner(spec: TableSpec, name: str) -> str | None:

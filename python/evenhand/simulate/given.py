@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,9 @@ import numpy as np
 
 from evenhand.building import columns
 from evenhand.building.arrays import array_cells
-from evenhand.building.problems import Report
+from evenhand.building.dicts import unknown_field
+from evenhand.building.frames import takes
+from evenhand.building.problems import Report, nearest
 from evenhand.building.readback import NO_TIME
 from evenhand.errors import InputError, Problem
 from evenhand.fields import TABLES, Field, TableSpec
@@ -32,6 +34,7 @@ __all__ = [
     "nested",
     "one_cell",
     "read_events",
+    "refuse_unknown",
     "rows_of",
     "seconds_of",
 ]
@@ -187,6 +190,26 @@ def flags_of(column: NDArray[Any] | None, rows: int, report: Report, name: str) 
     return raw[0] & raw[1] if isinstance(raw, tuple) else raw
 
 
+def refuse_unknown(asked: Columns, own: Sequence[str]) -> None:
+    """Refuse columns that requests have not, nor a workload alone, by the name that may be meant.
+
+    Raises
+    ------
+    InputError
+    """
+    report = Report()
+    of_operation = TABLES["operations"].names
+    for name in asked:
+        if takes(TABLES["requests"], name):
+            continue
+        said = unknown_field(name, [*own, *TABLES["requests"].names, *of_operation])
+        if name in of_operation:
+            said = "is a field of operations, which were given in a table of their own"
+        report.fail("requests", name[:100], "unknown_field", said)
+    if report:
+        raise report.error()
+
+
 def derived(asked: Columns, rows: int) -> tuple[Columns, Columns]:
     """Return requests, and operations made of their columns: one a name, of its first request."""
     if not asked:
@@ -246,14 +269,16 @@ def read_events(events: Columns, zone: tzinfo | None, report: Report) -> Columns
     capacities = tuple(key for key in events if key.startswith("capacity."))
     for key in events:
         if key not in _EVENTS.names and key not in capacities:
-            report.add("nodes", None, key[:100], "unknown_field", "is not a known field of events of nodes")
+            known = [*_EVENTS.names, *capacities]
+            said = f"is not a known field of events of nodes{nearest(key, known)}"
+            report.add("nodes", None, key[:100], "unknown_field", said)
     if report:
         return {}
     rows = rows_of(events)
     micros = micros_of(events["time"], rows, None, zone, report, "time", instant=True)
     for row, word in enumerate(events["event"].tolist()):
         if word not in NODE_EVENTS:
-            rule = f"is {word!r}; it must be one of {', '.join(NODE_EVENTS)}"
+            rule = f"is {word!r}; it must be one of {', '.join(NODE_EVENTS)}{nearest(word, NODE_EVENTS)}"
             report.add("nodes", row, "event", "choice", rule)
         elif word == "capacity" and not capacities:
             report.add("nodes", row, "event", "required", "needs a column capacity.<resource>")

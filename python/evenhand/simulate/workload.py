@@ -6,13 +6,14 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from evenhand.arguments import expect
 from evenhand.building.problems import Report
 from evenhand.building.readback import NO_TIME
+from evenhand.building.sources import check_options
 from evenhand.building.times import time_zone
 from evenhand.fields import Field, TableSpec
 from evenhand.frozen import Frozen
@@ -29,6 +30,7 @@ from evenhand.simulate.given import (
     nested,
     one_cell,
     read_events,
+    refuse_unknown,
     rows_of,
     seconds_of,
 )
@@ -97,6 +99,8 @@ class Workload(Frozen, Tabular):
         As in `Snapshot.from_frames`; by default those that requests name.
     timezone : str or tzinfo, optional
         Time zone of instants that have none.
+    rounding : {None, "nearest"}
+        As in `Snapshot.from_frames`: what becomes of amounts that are no multiple of their quantum.
     machines : frame, optional
         Nodes as they were when it began: what `snapshot` takes by default.
     notes : mapping, optional
@@ -125,7 +129,8 @@ class Workload(Frozen, Tabular):
     """
 
     __slots__ = (
-        *("_cache", "_events", "_machines", "_operations", "_own", "_pools", "_requests", "_submit"),
+        *("_cache", "_events", "_machines", "_operations", "_own", "_pools", "_requests", "_rounding"),
+        "_submit",
         *("notes", "recorded", "resources"),
     )
     _INSTEAD = "; slice(), head() and scaled() return other ones"
@@ -138,6 +143,7 @@ class Workload(Frozen, Tabular):
     _own: Columns
     _submit: NDArray[np.int64]
     _cache: dict[str, Any]
+    _rounding: Literal["nearest"] | None
     #: Resources as `Snapshot.from_frames` takes them.
     resources: dict[str, Any]
     #: What its source says of it.
@@ -154,10 +160,12 @@ class Workload(Frozen, Tabular):
         *,
         resources: Mapping[str, Any] | None = None,
         timezone: str | tzinfo | None = None,
+        rounding: Literal["nearest"] | None = None,
         machines: Any = None,
         notes: Mapping[str, Any] | None = None,
         recorded: Table | None = None,
     ) -> None:
+        check_options(None, rounding)
         report = Report()
         zone = time_zone(timezone) if isinstance(timezone, str) else timezone
         asked = columns_of("requests", requests)
@@ -179,7 +187,9 @@ class Workload(Frozen, Tabular):
             if name == "run_time":
                 low &= found[name] < 0
             for row in np.flatnonzero(low)[:1].tolist():
-                report.add("requests", row, name, "range", "is too small")
+                least = "at least 0 s" if name == "run_time" else "more than 0 s"
+                seconds = float(found[name][row]) / 1e6
+                report.add("requests", row, name, "range", f"is {seconds:g} s; it must be {least}", seconds)
         submit = micros_of(asked.get("submit_time"), rows, 0, zone, report, "submit_time", instant=True)
         if operations is None:
             asked, of_operations = derived(asked, rows)
@@ -196,6 +206,7 @@ class Workload(Frozen, Tabular):
             _own=found,
             _submit=submit,
             _cache={"zone": zone},
+            _rounding=rounding,
             resources=dict(named_resources(asked) if resources is None else resources),
             notes=dict(notes or {}),
             recorded=recorded,
@@ -355,6 +366,7 @@ class Workload(Frozen, Tabular):
             nodes=nodes,
             pools=self._pools or None,
             now=self.begin if now is None else now,
+            rounding=self._rounding,
         )
 
     def joined(self, snapshot: Snapshot) -> Snapshot:
@@ -410,6 +422,7 @@ class Workload(Frozen, Tabular):
         if key in kept:
             of_before: Parsed = kept[key]
             return of_before
+        refuse_unknown(self._requests, OWN.names)
         rows = Snapshot.from_frames(
             resources=data["resources"],
             nodes={"name": nodes} if nodes else None,
@@ -417,6 +430,7 @@ class Workload(Frozen, Tabular):
             operations=self._operations or None,
             requests=self._requests or None,
             timezone=self._cache["zone"],
+            rounding=self._rounding,
         )
         place = np.asarray(rows._core.permutation("requests"), np.int64)[: len(self)]
         found = Parsed(rows, *(self._own[name][place] for name in OWN.names))
@@ -433,7 +447,7 @@ class Workload(Frozen, Tabular):
                     cells = repr(column.tolist()) if column.dtype.kind == "O" else column.tobytes().hex()
                     digest.update(f"{name}:{column.dtype.str}:{cells};".encode())
                 digest.update(b"|")
-            digest.update(f"{self._submit.tolist()}{self._cache['zone']}".encode())
+            digest.update(f"{self._submit.tolist()}{self._cache['zone']}{self._rounding or ''}".encode())
             self._cache["fingerprint"] = digest.hexdigest()
         return str(self._cache["fingerprint"])
 

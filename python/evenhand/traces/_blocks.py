@@ -7,6 +7,7 @@ import io
 import lzma
 import os
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -52,16 +53,18 @@ def blocks(path: str | os.PathLike[str], size: int = BLOCK) -> Iterator[tuple[in
                     rest += block
                     continue
                 whole, rest = rest + block[:end], block[end:]
-                yield line, _newlines(whole)
+                yield line, _newlines(whole, line)
                 line += whole.count(b"\n")
     except _broken() as error:
         message = f"line {line} or later cannot be unpacked: {error}; the file is damaged or cut short"
         raise InputError([Problem(file_name(path), line, None, None, "damaged", None, message)]) from error
     if rest:
-        yield line, _newlines(rest + b"\n")
+        yield line, _newlines(rest + b"\n", line)
 
 
-def _newlines(text: bytes) -> bytes:
+def _newlines(text: bytes, line: int) -> bytes:
+    """Return a block with plain newlines, and without the byte order mark that a file may begin with."""
+    text = text.removeprefix(BOM_UTF8) if line == 1 else text
     return text.replace(b"\r\n", b"\n") if b"\r" in text else text
 
 

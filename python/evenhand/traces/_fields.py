@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 KEPT = 100
 """So many problems an error has."""
 
+_SEPARATORS = {b",": "commas", b"|": "bars"}
 _PAD = 32  # bytes before the text, so that words ending in its first field begin within the array
 _ZEROS = np.uint64(0x3030303030303030)
 _HIGH = np.uint64(0xF0F0F0F0F0F0F0F0)
@@ -126,7 +127,8 @@ class Block:
         width = len(self._names)
         right = (counts == width) & ~empty
         for line in np.flatnonzero(~right & ~empty).tolist():
-            wrong.add(first + line, None, "width", f"has {counts[line]} fields; it must have {width}")
+            fields = f"{counts[line]} field{'s' if counts[line] != 1 else ''}"
+            wrong.add(first + line, None, "width", f"has {fields}; it must have {width}")
         of_line = np.repeat(right, counts)
         self._starts = starts[of_line].reshape(-1, width)
         self._ends = ends[of_line].reshape(-1, width)
@@ -164,17 +166,27 @@ class Block:
 
     def numbers(self, name: str) -> NDArray[np.float64]:
         """Return a column of numbers; what is none is noted as wrong, an empty field NaN."""
-        values, other = self._whole(name)
-        found = values.astype(np.float64)
-        if other.any():
-            at = np.flatnonzero(other)
-            rows, inverse = self._distinct(name, at)
-            floats = np.array([_float(self.text(row, name)) for row in rows.tolist()])[inverse]
-            good, blank = np.isfinite(floats), self._lengths(name)[at] == 0
-            said = "is {!r}; it must be a finite number"
-            self._wrong.rows(~good & ~blank, self.lines[at], name, "number", said, _Texts(self, name, at))
-            found[at] = np.where(good, floats, np.nan)
+        found, at, good = self._numbers(name)
+        blank = self._lengths(name)[at] == 0
+        said = "is {!r}; it must be a finite number"
+        self._wrong.rows(~good & ~blank, self.lines[at], name, "number", said, _Texts(self, name, at))
         return found
+
+    def numbers_if_any(self, name: str) -> NDArray[np.float64]:
+        """Return a column that no rule reads: NaN for what is no number."""
+        return self._numbers(name)[0]
+
+    def _numbers(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
+        """Return numbers, which rows are no plain whole ones, and which of these are numbers at all."""
+        values, other = self._whole(name)
+        found, at = values.astype(np.float64), np.flatnonzero(other)
+        if not len(at):
+            return found, at, np.zeros(0, np.bool_)
+        rows, inverse = self._distinct(name, at)
+        floats = np.array([_float(self.text(row, name)) for row in rows.tolist()])[inverse]
+        good = np.isfinite(floats)
+        found[at] = np.where(good, floats, np.nan)
+        return found, at, good
 
     def codes(self, name: str) -> tuple[NDArray[np.int64], list[str]]:
         """Return a column of texts as numbers of the different ones, and these."""
@@ -249,6 +261,24 @@ class Block:
         return np.array(rows, np.int64), inverse
 
 
+def foreign(text: bytes, width: int, comment: str) -> tuple[int, str, str] | None:
+    """Say by its first line that a text is no table of numbers between blanks: line from 0, rule and why."""
+    for at, line in enumerate(text.split(b"\n", 1000)[:1000]):
+        words = line.split()
+        if not words:
+            continue
+        for separator, called in _SEPARATORS.items():
+            fields = len(line.split(separator))
+            if fields == width or fields > len(words) != width:
+                said = f"is separated by {called}; it must have {width} fields separated by blanks"
+                return at, "separator", said
+        if all(_float(word.decode("latin-1")) != _float(word.decode("latin-1")) for word in words):
+            said = f"has names, not numbers; a line that is no row begins with {comment}"
+            return at, "header", said
+        return None
+    return None
+
+
 class _Texts:
     """Fields as texts, made when they are shown."""
 
@@ -288,4 +318,4 @@ def _eight(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return ((fours & np.uint64(0x0000FFFF0000FFFF)) * np.uint64(42949672960001)) >> np.uint64(32)
 
 
-__all__ = ["Block", "Wrong"]
+__all__ = ["Block", "Wrong", "foreign"]

@@ -7,12 +7,12 @@ import io
 import os
 from collections.abc import Iterator, Mapping
 from datetime import tzinfo
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from evenhand.building.problems import nearest
-from evenhand.errors import InputError, Problem
+from evenhand.errors import InputError, Problem, printable
 from evenhand.simulate.workload import Workload
 from evenhand.traces._blocks import blocks, file_name
 from evenhand.traces._fields import Wrong
@@ -32,6 +32,8 @@ _TEXTS = {
     "kind",
     "required_node",
 }
+#: Columns that may have one text for all rows.
+_CONSTANT = (_TEXTS - {"name"}) | {"labels"}
 _FLAGS = {"gang", "preemptible", "cut_off", "replica", "reserve"}
 _WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
@@ -42,6 +44,7 @@ def frame(
     *,
     resources: Mapping[str, Any] | None = None,
     timezone: str | tzinfo | None = None,
+    rounding: Literal["nearest"] | None = None,
 ) -> Workload:
     """Read a workload from a table, one row a request, whose columns have other names.
 
@@ -53,12 +56,15 @@ def frame(
     columns : mapping, optional
         Column of the workload → name of the table's column, or one value for all rows:
         ``{"name": "job_id", "submit_time": "submit", "resources.gpu": "gpus", "gang": True}``. A text that
-        is no column is such a value, where the column is of text (``"kind": "batch"``). Columns which are
-        not named are left out. By default the table has the workload's own names.
+        is no column is such a value, where the column is of text (``"kind": "batch"``) and no column has a
+        name like it; ``["batch"]`` is always one. Columns which are not named are left out. By default the
+        table has the workload's own names.
     resources : mapping, optional
         As in `Snapshot.from_frames`; by default those that are asked for.
     timezone : str or tzinfo, optional
         Time zone of instants that have none.
+    rounding : {None, "nearest"}
+        As in `Snapshot.from_frames`: what becomes of amounts that are no multiple of their quantum.
 
     Returns
     -------
@@ -100,19 +106,31 @@ def frame(
             if target == "pool" and hasattr(cells, "to_pylist"):
                 cells = cells.to_pylist()
             found[target] = cells if lines is None else _typed(target, source, cells, lines, wrong)
-        elif isinstance(source, str) and target.partition(".")[0] not in (_TEXTS - {"name"}) | {"labels"}:
+            continue
+        texts = target.partition(".")[0] in _CONSTANT
+        if isinstance(source, str) and (not texts or nearest(source, given)):
             hint = nearest(source, given)
+            if texts:
+                hint += f" [{source!r}] would be the text of all rows"
             message = f"there is no column {source!r}, of which {target} should be made{hint}"
+            message = printable(message)
             raise InputError([Problem(table, None, None, source[:100], "required", None, message)])
-        else:
-            found[target] = [source] * rows
+        alone = texts and isinstance(source, list) and len(source) == 1
+        found[target] = (source if alone else [source]) * rows
     wrong.done()
     pools = None
     if "pool" in found:
         paths = np.empty(rows, object)
         paths[:] = [None if _absent(p) else str(p) for p in found["pool"]]
         found["pool"], pools = paths, pool_rows(paths)
-    return Workload(found, pools=pools, resources=resources, timezone=timezone, notes={"source": table})
+    return Workload(
+        found,
+        pools=pools,
+        resources=resources,
+        timezone=timezone,
+        rounding=rounding,
+        notes={"source": table},
+    )
 
 
 def _absent(cell: Any) -> bool:
@@ -164,9 +182,8 @@ def _csv(path: str | os.PathLike[str]) -> tuple[dict[str, list[str]], list[int]]
 
 
 def _lines(path: str | os.PathLike[str]) -> Iterator[str]:
-    for first, block in blocks(path):
-        text = block.decode("utf-8", "replace")
-        yield from io.StringIO(text.removeprefix("\ufeff") if first == 1 else text, newline="")
+    for _, block in blocks(path):
+        yield from io.StringIO(block.decode("utf-8", "replace"), newline="")
 
 
 def _typed(target: str, source: str, cells: list[str], lines: list[int], wrong: Wrong) -> Any:

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from evenhand.arguments import expect
+from evenhand.building.problems import nearest, shorten
+from evenhand.errors import InputError, Problem, printable
 from evenhand.simulate.workload import Workload
 from evenhand.table import Table
 from evenhand.traces._blocks import blocks, file_name
-from evenhand.traces._fields import Block, Wrong
+from evenhand.traces._fields import Block, Wrong, foreign
 from evenhand.traces._paths import objects, paths, pool_rows
 
 if TYPE_CHECKING:
@@ -29,11 +31,16 @@ FIELDS = (
     *("user", "group", "executable", "queue", "partition", "preceding_job", "think_time"),
 )
 _WHOLE = {"job", "processors", "requested_processors", "status", "user", "group", "queue", "partition"}
-_UNKNOWN_OR_MORE = ("wait", "run_time", "requested_time", "requested_memory")
+_UNKNOWN_OR_MORE = ("run_time", "requested_time")
+#: What no rule reads: the job is read, whatever stands there.
+_UNREAD = ("wait", "memory", "executable", "think_time")
 _HEADER = re.compile(rb"^[ \t]*;[ \t]*(\w+)[ \t]*:[ \t]*([^\n]*?)[ \t]*$", re.MULTILINE)
 _COMMENT = re.compile(rb"^[ \t]*;[^\n]*", re.MULTILINE)
+_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?![\d,])|\d+")
 _PARTS = ("queue", "group", "user", "partition")
 _CANCELLED = 5
+#: What a scheduler that keeps limits in 32 bits writes for none: Slurm's NO_VAL, and INFINITE above it.
+_NO_LIMIT = 2**32 - 2
 _PARTIAL = (2, 3, 4)
 _NOTED = ("Computer", "MaxNodes", "MaxProcs", "UnixStartTime")
 _LISTS = ("Queue", "Partition", "Note")
@@ -66,13 +73,16 @@ def swf(
         The pool of each job: ``"queue"``, ``"group"``, ``"user"``, ``"partition"`` or several joined by
         ``/``, such as ``"queue/user"``, which gives pools in pools; or a function from the columns of the
         log (arrays by the names in `FIELDS`, and ``queue_name``) to one path a job, None for no pool.
+        Jobs of an unknown one are in a pool of their own, such as ``queue-unknown``.
     processors_per_node : int, optional
-        By default ``MaxProcs / MaxNodes`` of the header; without these a job is one allocation.
+        By default ``MaxProcs / MaxNodes`` of the header, 1 where it has ``MaxNodes`` alone; without these a
+        job is one allocation.
     memory_per_node : number, optional
         GiB of each node. Then jobs ask for the memory that they requested, which the log has per processor;
         jobs of unknown memory ask for none. By default memory is left out.
     priority : mapping, optional
-        The jobs' priority by the name of their queue.
+        The jobs' priority by the name of their queue. ``notes["priority_of_no_queue"]`` names those of
+        which there is no job.
     cancelled : {"drop", "keep"}
         What is done with jobs that were cancelled before they ran: left out, or kept with a run time of 0.
 
@@ -103,8 +113,11 @@ def swf(
     * Lines of status 2, 3 and 4 are parts of a job that has a line of its own: left out (`partial`).
     * A job of unknown run time works for the processor time (field 6) if that is known, else it is left out
       (`no_run_time`). A run time of 0 is kept (`zero_run_time`).
-    * The requested time (9) is the `duration`; a job that ran longer is kept as it is (`over_limit`).
-    * What waited 0 s or unknown in the log is treated as any other; the recorded wait is never read.
+    * The requested time (9) is the `duration`; a job that ran longer is kept as it is (`over_limit`). From
+      4,294,967,294 on, which 32-bit counters mean by "none", there is no limit.
+    * What waited 0 s or unknown in the log is treated as any other. No rule reads the recorded wait, the
+      memory that was used, the executable and the think time: a field of these that is no number counts as
+      unknown (`no_number`), and a wait below 0 is recorded as it is (`negative_wait`).
     * Lines need not stand in the order of submission (`out_of_order`). Preceding jobs and think times (17,
       18) are not followed (`dependent`): the recorded submission has them in it.
     * No job is `cut_off`: a log has only jobs that ended.
@@ -119,7 +132,7 @@ def swf(
         "a positive number",
     )
     expect(cancelled in ("drop", "keep"), "swf", "cancelled", cancelled, '"drop" or "keep"')
-    columns, header, wrong = _read(path)
+    columns, header, wrong = _read(path, memory_per_node is not None)
     if not wrong.count and not len(columns["job"]):
         wrong.add(1, None, "empty", "is missing: the file has no job")
     wrong.done()
@@ -129,7 +142,7 @@ def swf(
     log, processors, run = _kept(columns, notes, drop=cancelled == "drop")
     size, machines = _machines(header, processors_per_node)
     count = -(-processors // size) if size else np.ones(len(processors), np.int64)
-    requests = _requests(log, header, count, -(-processors // count), run)
+    requests = _requests(log, count, -(-processors // count), run)
     _count(log, requests, processors, notes)
     resources: dict[str, Any] = {"cpu": {"quantum": 1}}
     if memory_per_node is not None:
@@ -140,9 +153,13 @@ def swf(
         notes["no_memory"] = int((asked <= 0).sum())
         if machines:
             machines["capacity.memory"] = np.full(len(machines["name"]), round(memory_per_node / _KIB) * _KIB)
-    queues = requests.get("qos", np.full(len(run), None))
+    named = _queue_names(header)
+    queues = objects(log["queue"], lambda q: named.get(q) or _called("queue", "queue-unknown", q))
+    if (log["queue"] >= 0).any():
+        requests["qos"] = queues
     if priority is not None:
         requests["priority"] = objects(queues, priority.get)
+        notes["priority_of_no_queue"] = sorted(map(str, set(priority).difference(queues)))
     given = _pool_paths(pools, {**log, "queue_name": queues})
     if given is not None:
         requests["pool"] = given
@@ -157,7 +174,9 @@ def swf(
     )
 
 
-def _read(path: str | os.PathLike[str]) -> tuple[Columns, dict[str, str], Wrong]:
+def _read(path: str | os.PathLike[str], memory: bool) -> tuple[Columns, dict[str, str], Wrong]:
+    """Return the columns of all lines, the header, and what is wrong; memory: whether a rule reads it."""
+    unread = _UNREAD if memory else (*_UNREAD, "requested_memory")
     wrong = Wrong(file_name(path))
     header: dict[str, str] = {}
     parts: list[Columns] = []
@@ -170,19 +189,31 @@ def _read(path: str | os.PathLike[str]) -> tuple[Columns, dict[str, str], Wrong]
                     said = f"{header[word]}\n{said}"
                 header[word] = said if word in _LISTS else header.get(word, said)
             text = _COMMENT.sub(b"", text)  # noqa: PLW2901  (empty lines keep the count)
+        if not parts and (said := foreign(text, len(FIELDS), ";")):
+            wrong.add(first + said[0], None, *said[1:])
+            return {}, header, wrong
         block = Block(text, first, FIELDS, b"", wrong)
-        parts.append({n: block.whole(n) if n in _WHOLE else block.numbers(n) for n in FIELDS})
+        parts.append(
+            {
+                n: block.whole(n)
+                if n in _WHOLE
+                else block.numbers_if_any(n)
+                if n in unread
+                else block.numbers(n)
+                for n in FIELDS
+            }
+        )
         lines.append(block.lines)
     columns = {n: np.concatenate([p[n] for p in parts]) if parts else np.zeros(0) for n in FIELDS}
     if parts:
-        _check(columns, np.concatenate(lines), wrong)
+        _check(columns, np.concatenate(lines), wrong, memory)
     return columns, header, wrong
 
 
-def _check(columns: Columns, lines: NDArray[np.int64], wrong: Wrong) -> None:
+def _check(columns: Columns, lines: NDArray[np.int64], wrong: Wrong, memory: bool) -> None:
     if wrong.count:
         return  # columns hold stand-ins
-    for name in _UNKNOWN_OR_MORE:
+    for name in (*_UNKNOWN_OR_MORE, "requested_memory") if memory else _UNKNOWN_OR_MORE:
         values = columns[name]
         said = "is {:g}; it must be at least 0, or -1 for unknown"
         wrong.rows((values < 0) & (values != -1), lines, name, "range", said, values)
@@ -211,6 +242,9 @@ def _kept(
     run = np.where(log["run_time"] >= 0, log["run_time"], log["cpu_time"])
     kept = np.ones(len(status), np.bool_)
     notes["lines"] = len(status)
+    absent = {name: np.isnan(log[name]) for name in (*_UNREAD, "requested_memory")}
+    notes["no_number"] = int(np.any(list(absent.values()), axis=0).sum())
+    log = log | {name: np.where(rows, -1, log[name]) for name, rows in absent.items()}
     for reason, rows in (
         ("partial", np.isin(status, _PARTIAL)),
         ("cancelled_before_start", _never_ran(log)),
@@ -233,14 +267,13 @@ def _or_none(cells: Any, known: Any) -> Any:
     return cells
 
 
-def _requests(
-    log: Columns, header: dict[str, str], count: NDArray[np.int64], each: NDArray[np.int64], run: Any
-) -> Columns:
+def _requests(log: Columns, count: NDArray[np.int64], each: NDArray[np.int64], run: Any) -> Columns:
+    limit = log["requested_time"]
     requests: Columns = {
         "name": log["job"],
         "submit_time": log["submit"],
         "run_time": run,
-        "duration": _or_none(log["requested_time"], log["requested_time"] > 0),
+        "duration": _or_none(limit, (limit > 0) & (limit < _NO_LIMIT)),
         "count": count,
         "gang": count > 1,
         "resources.cpu": each,
@@ -248,11 +281,6 @@ def _requests(
     for name, column in (("user", "user"), ("account", "group"), ("partition", "partition")):
         if (log[column] >= 0).any():
             requests[name] = objects(log[column], partial(_called, column, None))
-    if (log["queue"] >= 0).any():
-        named = _queue_names(header)
-        requests["qos"] = objects(
-            log["queue"], lambda q: named.get(q) or _called("queue", "queue-unknown", q)
-        )
     return requests
 
 
@@ -261,6 +289,7 @@ def _count(log: Columns, requests: Columns, processors: NDArray[np.int64], notes
     limits = zip(run.tolist(), requests["duration"].tolist(), strict=True)
     notes |= {
         "failed": int((log["status"] == 0).sum()),
+        "negative_wait": int(((log["wait"] < 0) & (log["wait"] != -1)).sum()),
         "cancelled_running": int(((log["status"] == _CANCELLED) & ~_never_ran(log)).sum()),
         "zero_run_time": int((run == 0).sum()),
         "over_limit": sum(limit is not None and ran > limit for ran, limit in limits),
@@ -276,12 +305,12 @@ def _called(word: str, unknown: str | None, number: int) -> str | None:
 
 def _machines(header: dict[str, str], per_node: int | None) -> tuple[int | None, Columns]:
     """Return the processors of a node, and the table of nodes; none where the log does not say."""
-    found = (re.match(r"\d+", header.get(word, "")) for word in ("MaxProcs", "MaxNodes"))
-    total, nodes = (int(m[0]) if m else 0 for m in found)
-    size = per_node or (total // nodes if nodes and total >= nodes else None)
-    if size is None or not total:
+    found = (_NUMBER.match(header.get(word, "")) for word in ("MaxProcs", "MaxNodes"))
+    total, nodes = (int(m[0].replace(",", "")) if m else 0 for m in found)
+    size = per_node or (total // nodes if nodes and total >= nodes else 1 if nodes and not total else None)
+    if size is None or not (total or nodes):
         return size, {}
-    nodes = -(-total // size)
+    nodes = -(-total // size) if total else nodes
     digits = len(str(nodes))
     names = objects(range(1, nodes + 1), lambda i: f"n{i:0{digits}d}")
     return size, {"name": names, "capacity.cpu": np.full(nodes, size, np.int64)}
@@ -308,8 +337,13 @@ def _pool_paths(pools: Pools, log: Columns) -> NDArray[Any] | None:
         expect(len(answer) == len(log["job"]), "swf", "pools", answer, "a function to one path a job")
         return objects(answer, lambda path: None if path is None else str(path))
     words = pools.split("/") if isinstance(pools, str) else []
-    known = bool(words) and set(words) <= set(_PARTS) and len(set(words)) == len(words)
-    expect(known, "swf", "pools", pools, f"of {', '.join(_PARTS)}, joined by /, a function, or None")
+    if unknown := [word for word in words if word and word not in _PARTS]:
+        said = f"pools names {unknown[0]!r}; it must be of {', '.join(_PARTS)}, joined by /"
+        said = printable(said + nearest(unknown[0], _PARTS))
+        raise InputError([Problem("swf", None, None, "pools", "choice", printable(shorten(pools)), said)])
+    known = bool(words) and all(words) and len(set(words)) == len(words)
+    words_of = f"of {', '.join(_PARTS)}, each once, joined by /, a function, or None"
+    expect(known, "swf", "pools", pools, words_of)
     tiers = [
         log["queue_name"] if word == "queue"
         else objects(log[word], partial(_called, word, f"{word}-unknown"))

@@ -120,3 +120,31 @@ def test_a_column_that_is_not_there_has_a_near_name() -> None:
 def test_what_is_no_table_is_refused() -> None:
     with pytest.raises(TypeError, match="frame\\(\\) takes"):
         eh.traces.frame(3)
+
+
+@pytest.mark.parametrize("source", ["teem", "Team", "tea"])
+def test_a_text_like_a_column_is_a_slip(source: str) -> None:
+    with pytest.raises(eh.InputError, match=f"no column '{source}', of which pool .*; did you mean \"team\""):
+        eh.traces.frame(LOG, NAMES | {"pool": source})
+    w = eh.traces.frame(LOG, NAMES | {"pool": [source]})
+    assert w.operations().to_dict()["pool"] == [source] * 3
+
+
+def test_a_text_like_no_column_is_the_text_of_all_rows() -> None:
+    w = eh.traces.frame(LOG, NAMES | {"pool": "research"})
+    assert w.operations().to_dict()["pool"] == ["research"] * 3
+
+
+def test_amounts_may_be_rounded() -> None:
+    table = {"name": ["a"], "resources.gpu": [0.75], "run_time": [5]}
+    exact = eh.traces.frame(table)
+    with pytest.raises(eh.InputError, match="rounding"):
+        exact.parsed(exact.snapshot(nodes=1, gpu=8))
+    w = eh.traces.frame(table, rounding="nearest")
+    snapshot = w.snapshot(nodes=1, gpu=7.6)
+    assert snapshot.total == {"gpu": 8}
+    assert w.parsed(snapshot).rows.to_dict()["requests"][0]["resources"] == {"gpu": 1}
+    assert w.head(1).parsed(snapshot).rows.request_count == 1
+    assert w.fingerprint != exact.fingerprint
+    with pytest.raises(ValueError, match="nearest"):
+        eh.traces.frame(table, rounding="up")

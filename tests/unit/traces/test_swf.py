@@ -131,9 +131,22 @@ def test_pools_by_what_the_log_says(tmp_path: Path, pools: Any, expected: list[s
     assert set(filter(None, parents.values())) <= set(parents)
 
 
-@pytest.mark.parametrize("pools", ["", "team", "user/user", 3, "queue//user"])
-def test_other_words_for_pools_are_refused(tmp_path: Path, pools: Any) -> None:
+@pytest.mark.parametrize("pools", ["", "user/user", 3, "queue//user"])
+def test_other_forms_of_pools_are_refused(tmp_path: Path, pools: Any) -> None:
     assert problems(lambda: read(tmp_path, job(1), pools=pools)) == [(None, "pools", "type")]
+
+
+@pytest.mark.parametrize(
+    ("pools", "said"),
+    [
+        ("queu/user", "pools names 'queu'; .*; did you mean \"queue\"\\?"),
+        ("user/grup", "pools names 'grup'; .*; did you mean \"group\"\\?"),
+        ("team", "pools names 'team'; it must be of queue, group, user, partition, joined by /"),
+    ],
+)
+def test_another_word_for_pools_is_named(tmp_path: Path, pools: str, said: str) -> None:
+    with pytest.raises(eh.InputError, match=said):
+        read(tmp_path, job(1), pools=pools)
 
 
 def test_memory_is_asked_for_where_nodes_have_some(tmp_path: Path) -> None:
