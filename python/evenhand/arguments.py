@@ -13,7 +13,7 @@ from evenhand.errors import InputError, Problem, printable
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
 
-__all__ = ["Living", "as_json", "expect", "looked_up", "row_number", "snapshot_of"]
+__all__ = ["Living", "as_json", "expect", "instant_of", "looked_up", "row_number", "snapshot_of"]
 
 _MOST_SPACES = 100
 
@@ -43,6 +43,41 @@ def expect(right: bool, table: str, argument: str, value: object, expected: str)
         message = f"{argument} is {kind_of(value)}; it must be {expected}"
         shown = printable(shorten(value))
         raise InputError([Problem(table, None, None, argument, "type", shown, printable(message))])
+
+
+def instant_of(function: str, argument: str, value: Any) -> float:
+    """Return an instant in seconds since 1970.
+
+    Parameters
+    ----------
+    function : str
+        For the problem.
+    argument : str
+        Its name.
+    value : number, datetime or str
+        Seconds, a datetime with a time zone, or ISO text with an offset.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    InputError
+        If it is none of these, not finite, or has no time zone.
+    """
+    from evenhand.building.single import CellError, one_time
+
+    given = value.item() if hasattr(value, "dtype") and hasattr(value, "item") else value
+    try:
+        seconds = float(one_time(None, text=True)(given))
+        if seconds - seconds:  # inf or NaN
+            raise CellError("finite", f"is {seconds}; it must be finite")
+    except CellError as error:
+        shown = printable(shorten(value))
+        message = printable(f"{argument} {error}")
+        raise InputError([Problem(function, None, None, argument, error.rule, shown, message)]) from None
+    return seconds
 
 
 class Living(Protocol):

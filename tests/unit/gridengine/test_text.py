@@ -408,7 +408,8 @@ def test_tasks_that_are_none(said: str) -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"state": "rX"}, "state of job 1 is rX; it must be made of the letters"),
+        ({"state": "r1"}, "state of job 1 is r1; it must be made of the letters"),
+        ({"state": "r\N{LATIN SMALL LETTER E WITH ACUTE}"}, "it must be made of the letters"),
         ({"state": ""}, "state of job 1 is missing"),
         ({"JAT_prio": "high"}, "JAT_prio of job 1 is high; it must be a number"),
         ({"JB_job_number": "x"}, "JB_job_number of job x is x; it must be a whole number"),

@@ -131,6 +131,7 @@ NAMES = "job submit wait run procs cpu mem rprocs rtime rmem status user group e
         (["1 2 3 4 5"], [(2, None, "width")], "line 2 has 5 fields; it must have 18"),
         ([NAMES, job(1)], [(2, None, "header")], "line 2 has names, not numbers; a line .* begins with ;"),
         (["job submit", job(1)], [(2, None, "header")], "line 2 has names"),
+        (["1,2,3,4,5"], [(2, None, "separator")], "is separated by commas; it must have 18 fields"),
         ([COMMAS, COMMAS], [(2, None, "separator")], "line 2 is separated by commas; .* 18 fields"),
         ([job(1).replace(" ", ", ")], [(2, None, "separator")], "is separated by commas"),
         ([job(1).replace(" ", " | ")], [(2, None, "separator")], "is separated by bars"),

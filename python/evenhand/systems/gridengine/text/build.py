@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from evenhand.systems.gridengine.text.config import Complex, Host, Parallel, Queue
 from evenhand.systems.gridengine.text.jobs import Details, Task
-from evenhand.systems.gridengine.text.machines import Machine
+from evenhand.systems.gridengine.text.machines import Instance, Machine
 from evenhand.systems.gridengine.text.offers import SLOTS, Offers, duration_of, slots_of
+from evenhand.systems.gridengine.text.values import Found
 from evenhand.systems.gridengine.text.waiting import Waiting
 from evenhand.systems.notes import Notes
 
@@ -23,7 +24,7 @@ _YOUNG: Final = 2.0
 
 @dataclass(slots=True)
 class Texts:
-    """What was read; `details` is None where the text was not given."""
+    """What was read; `details` is None where the text was not given, `listed` has instances of qstat -f."""
 
     complexes: dict[str, Complex]
     queues: dict[str, Queue] = field(default_factory=dict)
@@ -32,6 +33,7 @@ class Texts:
     machines: dict[str, Machine] = field(default_factory=dict)
     tasks: list[Task] = field(default_factory=list)
     details: dict[str, Details] | None = None
+    listed: dict[str, tuple[Instance, ...]] = field(default_factory=dict)
 
 
 class Builder:
@@ -68,13 +70,20 @@ class Builder:
     ) -> None:
         self.texts, self.now, self.aapre, self.leaving = texts, now, aapre, leaving
         self._subordination = subordination
-        self.offers = Offers(texts.complexes, texts.queues, texts.hosts, texts.machines)
+        self.offers = Offers(texts.complexes, texts.queues, texts.hosts, texts.machines, texts.listed)
         self.notes = Notes()
         self.left_out: dict[str, list[str]] = {}
         self._tags: dict[str, set[str]] = {host: {f"host:{host}"} for host in self.offers.machines}
 
     def build(self) -> dict[str, Any]:
         """Return the tables; O(tasks × (hosts + queues))."""
+        for one in self.texts.tasks:
+            detail = self._detail(one)
+            if detail is not None:
+                one.requests = one.requests or detail.requests
+                one.environment = one.environment or detail.environment
+        self._deduce_environments()
+        self._refuse_unplaced()
         running = [one for one in self.texts.tasks if one.parts and self._known(one)]
         allocations = [row for one in running for row in self._allocations(one)]
         requests, operations = [], [self._operation(one) for one in running]
@@ -113,6 +122,34 @@ class Builder:
         self.notes.add("gridengine_left_out", "They run on hosts that are not in the text of qhost", one.key)
         return False
 
+    def _deduce_environments(self) -> None:
+        """Jobs of several slots are in the only parallel environment, where there is only one."""
+        unsaid = [one for one in self.texts.tasks if one.slots > 1 and not one.environment]
+        if unsaid and len(self.texts.parallel) == 1:
+            (only,) = self.texts.parallel
+            for one in unsaid:
+                one.environment = only
+            names = [one.key for one in unsaid]
+            said = f"Jobs of several slots are in {only}, the only parallel environment"
+            self.notes.add("gridengine_assumed", said, *names)
+
+    def _refuse_unplaced(self) -> None:
+        """Refuse a text that does not say where slots are: how much room hosts have would be a guess."""
+        found = Found("qstat -xml")
+        for one in self.texts.tasks:
+            if one.placed or len(self.offers.machines) == 1 or self._on_one_host(one):
+                continue
+            said = f"where the {one.slots} slots of job {one.key} are is not in the text"
+            found.add(None, None, "places", None, f"{said}: add -g t (qstat -xml -u '*' -r -g t)")
+        found.complain()
+
+    def _on_one_host(self, one: Task) -> bool:
+        rule = self.texts.parallel.get(one.environment)
+        if rule is None:
+            return False
+        each = rule.allocation_rule
+        return each == "$pe_slots" or (each.isdecimal() and int(each) >= one.slots)
+
     def _detail(self, one: Task) -> Details | None:
         return (self.texts.details or {}).get(one.job)
 
@@ -144,7 +181,7 @@ class Builder:
                 "state": state,
                 "checkpointable": detail is not None and bool(detail.checkpoint) and detail.migrates,
                 "rerunnable": self._rerunnable(detail, queue),
-                "preemptible": "t" not in one.state and started + _YOUNG <= self.now,
+                "preemptible": "t" not in one.state and not one.unknown and started + _YOUNG <= self.now,
                 "settings": {"queue": queue},
             }
             if state == "preempted":
@@ -188,6 +225,9 @@ class Builder:
         found = []
         for one in self.texts.tasks:
             if not one.waits or one.held or "E" in one.state or set("dPN") & set(one.state):
+                continue
+            if one.unknown:
+                self.left_out.setdefault(f"what the letter {one.unknown} of its state is", []).append(one.key)
                 continue
             if details is not None:
                 detail = details.get(one.job)
@@ -245,6 +285,17 @@ class Builder:
             )
         for why, names in self.left_out.items():
             self.notes.add("gridengine_left_out", f"They wait and ask for {why}", *names)
+        if self.texts.details is None and any(not one.detailed for one in self.texts.tasks):
+            said = "Without -r of qstat and without qstat -j no job asks for more than slots"
+            self.notes.add("gridengine_assumed", said)
+        unknown = [one.key for one in self.texts.tasks if one.unknown and not one.waits]
+        if unknown:
+            letters = "".join(sorted({x for one in self.texts.tasks for x in one.unknown}))
+            said = (
+                f"With an unknown letter of their state ({letters}) jobs keep their room and are no victims"
+            )
+            self.notes.add("gridengine_assumed", said, *unknown)
+        self._note_instances()
         stopped = [one.key for one in self.texts.tasks if set("PN") & set(one.state)]
         if stopped:
             self.notes.add("gridengine_left_out", "They were preempted by the system itself", *stopped)
@@ -256,6 +307,25 @@ class Builder:
             if varies:
                 said = f"Of {queue.name} the values for single hosts of some fields play no part"
                 self.notes.add("gridengine_not_read", said, *varies)
+
+    def _note_instances(self) -> None:
+        """Say where texts differ on queue instances, and which slots of them are not in any."""
+        differ = []
+        for host, instances in self.texts.listed.items():
+            machine = self.texts.machines.get(host)
+            known = {one.queue: one for one in machine.instances} if machine is not None else {}
+            differ += [f"{one.queue}@{host}" for one in instances if known.get(one.queue, one) != one]
+        if differ:
+            said = (
+                "Of qhost and qstat -f, which differ in slots or states of queue instances, the latter counts"
+            )
+            self.notes.add("gridengine_assumed", said, *differ)
+        if not self.texts.machines:
+            for queue in self.texts.queues.values():
+                groups = [name for name in queue.slots_at if name.startswith("@")]
+                if groups:
+                    said = f"Which hosts have the slots of {queue.name} for groups is not in the texts"
+                    self.notes.add("gridengine_assumed", said, *groups)
 
 
 def _state(letters: str) -> str:

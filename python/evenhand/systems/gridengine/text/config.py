@@ -70,6 +70,8 @@ class Queue:
         Fields that let only some users or projects in.
     varies : tuple of str
         Fields that differ from host to host.
+    slots_at : mapping of str to int
+        Slots of single hosts, and (``@name``) of groups of hosts.
     """
 
     name: str
@@ -85,6 +87,7 @@ class Queue:
     subordinate_list: str | None = None
     restricted: tuple[str, ...] = ()
     varies: tuple[str, ...] = ()
+    slots_at: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,8 +251,8 @@ def read_queues(text: str) -> dict[str, Queue]:
     Returns
     -------
     dict of str to Queue
-        By name, in the order of the text. Values for single hosts (``slots 1,[h1=4]``) are not kept: how many
-        slots a host has is what ``qhost`` says.
+        By name, in the order of the text. Of values for single hosts (``slots 1,[h1=4]``) those of slots are
+        kept, which count where ``qhost`` does not say how many slots a host has.
 
     Raises
     ------
@@ -266,7 +269,12 @@ def read_queues(text: str) -> dict[str, Queue]:
             key: (line, re.sub(r",?\s*\[[^\]]*\]", "", said).strip() or _NONE)
             for key, (line, said) in given.items()
         }
-        queues[name] = _queue(name, plain, varies, found)
+        slots_at = {}
+        line, said = given.get("slots", (0, ""))
+        for host, value in re.findall(r"\[([^\[\]=]*)=([^\[\]]*)\]", said):
+            slots = _value(found, line, f"slots of {name} at {shorten(host)}", "slots", value.strip(), whole)
+            slots_at[host.strip()] = slots or 0
+        queues[name] = _queue(name, plain, varies, slots_at, found)
     found.complain()
     return queues
 
@@ -275,7 +283,13 @@ def _list_of_subordinates(text: str) -> str | None:
     return text if SubordinateList.parse(text).below else None
 
 
-def _queue(name: str, given: Mapping[str, tuple[int, str]], varies: tuple[str, ...], found: Found) -> Queue:
+def _queue(
+    name: str,
+    given: Mapping[str, tuple[int, str]],
+    varies: tuple[str, ...],
+    slots_at: Mapping[str, int],
+    found: Found,
+) -> Queue:
     def read(key: str, reader: Callable[[str], Any], default: Any) -> Any:
         if key not in given:
             return default
@@ -302,6 +316,7 @@ def _queue(name: str, given: Mapping[str, tuple[int, str]], varies: tuple[str, .
         subordinate_list=read("subordinate_list", _list_of_subordinates, None),
         restricted=tuple(key for key in _RESTRICTING if text(key).upper() != _NONE),
         varies=varies,
+        slots_at=slots_at,
     )
 
 

@@ -9,14 +9,22 @@ from datetime import UTC, datetime
 from typing import Final
 
 from evenhand.building.problems import shorten
+from evenhand.systems.gridengine.text.machines import Instance, instance_of
 from evenhand.systems.gridengine.text.values import Found
 from evenhand.systems.gridengine.text.xml import Element, parse
 
-__all__ = ["Details", "Task", "name_of", "read_details", "read_tasks"]
+__all__ = ["Details", "Task", "name_of", "read_details", "read_jobs", "read_tasks"]
 
 #: Letters of states: d deletion, E error, h hold, q queued, r running, R restarted, s, S, N, P and T stopped,
 #: t transferring, w waiting.
 _LETTERS: Final = frozenset("dEhqrRsSNPTtw")
+#: What has ended, and is shown with ``-s z`` or by Altair's for a while.
+_FINISHED: Final = frozenset("fz")
+#: From here on a time that is a number is in milliseconds (Univa's, Altair's), from there in microseconds
+#: (Open Cluster Scheduler): as seconds these would be in the years 5138 and 3,170,843.
+_MILLISECONDS: Final = 10**11
+_MICROSECONDS: Final = 10**14
+_DIGITS: Final = 17
 _RANGE: Final = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?")
 _MOST_TASKS: Final = 100_000
 
@@ -48,6 +56,12 @@ class Task:
         That a waiting one asks for.
     requests : mapping of str to str
         Hard requests by name of the complex.
+    placed : bool
+        Whether the text says where each of its slots is.
+    detailed : bool
+        Whether the text has what it requests (``-r``).
+    unknown : str
+        Letters of its state that Grid Engine is not known to have.
     """
 
     job: str
@@ -61,6 +75,9 @@ class Task:
     slots: int
     requests: Mapping[str, str] = field(default_factory=dict)
     environment: str = ""
+    placed: bool = True
+    detailed: bool = False
+    unknown: str = ""
 
     @property
     def key(self) -> str:
@@ -104,6 +121,8 @@ class Details:
         When its tasks started, by number; "1" of a job that is no array.
     asks : tuple of str
         What it asks for that no plan reads, in words.
+    requests : mapping of str to str
+        Hard requests by name of the complex.
     """
 
     job: str
@@ -119,6 +138,7 @@ class Details:
     concurrency: int
     starts: Mapping[str, float]
     asks: tuple[str, ...] = ()
+    requests: Mapping[str, str] = field(default_factory=dict)
 
 
 def name_of(job: str, task: str) -> str:
@@ -127,11 +147,17 @@ def name_of(job: str, task: str) -> str:
 
 
 def _instant(said: str, *, utc: bool) -> float:
-    """Return an instant of ``qstat``: seconds since 1970, or a time in the zone in which it ran."""
-    if said.isascii() and said.isdecimal() and len(said) < 12:
-        return float(said)
+    """Return an instant of ``qstat``: time since 1970, or a time in its own zone or that of the command."""
+    if said.isascii() and said.isdecimal():
+        if len(said) > _DIGITS:
+            raise ValueError("beyond the year 5138, in microseconds too")
+        number = int(said)
+        unit = 1_000_000 if number >= _MICROSECONDS else 1000 if number >= _MILLISECONDS else 1
+        return number / unit
     there = datetime.fromisoformat(said)
-    return (there.replace(tzinfo=UTC) if utc else there.astimezone()).timestamp()
+    if there.tzinfo is None:
+        there = there.replace(tzinfo=UTC) if utc else there.astimezone()
+    return there.timestamp()
 
 
 class _Row:
@@ -175,19 +201,27 @@ class _Row:
 
 
 def read_tasks(text: str, *, utc: bool = False) -> list[Task]:
-    """Read ``qstat -xml -u '*' -r -g t``.
+    """Read the jobs of ``qstat -xml -u '*' -r -g t``; see `read_jobs`."""
+    return read_jobs(text, utc=utc)[0]
+
+
+def read_jobs(text: str, *, utc: bool = False) -> tuple[list[Task], dict[str, tuple[Instance, ...]]]:
+    """Read ``qstat -xml -u '*' -r -g t``, or with ``-f``, which has queue instances with their jobs.
 
     Parameters
     ----------
     text : str
-        Jobs that run have a row a queue instance (with ``-g t``); several rows of one are put together.
+        Jobs that run have a row a queue instance (with ``-g t`` or ``-f``); several rows of one are put
+        together. Jobs that have ended are no tasks.
     utc : bool
         Whether its times are in UTC; by default in the zone of this machine.
 
     Returns
     -------
-    list of Task
+    tasks : list of Task
         Those that run first, in the order of the text; each task of a waiting array for itself.
+    instances : dict of str to tuple of Instance
+        Queue instances by host; empty without ``-f``.
 
     Raises
     ------
@@ -196,27 +230,35 @@ def read_tasks(text: str, *, utc: bool = False) -> list[Task]:
     """
     root, found = parse(text, "qstat -xml", "job_info"), Found("qstat -xml")
     tasks: dict[str, Task] = {}
-    rows = [
-        *root.all("queue_info", "Queue-List", "job_list"),
-        *root.all("queue_info", "job_list"),
-        *root.all("job_info", "job_list"),
-    ]
-    for element in rows:
+    instances: dict[str, list[Instance]] = {}
+    for listed in root.all("queue_info", "Queue-List"):
+        name = listed.said("name")
+        queue, at, host = name.partition("@")
+        if not (queue and at and host):
+            message = f"name of a queue instance is {shorten(name) or 'missing'}; it must be queue@host"
+            found.add(listed.line, "name", "type", name, message)
+        slots, state = listed.said("slots_total"), listed.said("state")
+        instances.setdefault(host, []).append(instance_of(queue, host, slots, state, listed.line, found))
+        for element in listed.all("job_list"):
+            _add(element, tasks, found, utc=utc, instance=name)
+    for element in (*root.all("queue_info", "job_list"), *root.all("job_info", "job_list")):
         _add(element, tasks, found, utc=utc)
     for one in tasks.values():
         _settle_slots(one)
     found.complain()
-    return list(tasks.values())
+    return list(tasks.values()), {host: tuple(rows) for host, rows in instances.items()}
 
 
-def _add(element: Element, tasks: dict[str, Task], found: Found, *, utc: bool) -> None:
-    """Add the rows that one element stands for."""
+def _add(element: Element, tasks: dict[str, Task], found: Found, *, utc: bool, instance: str = "") -> None:
+    """Add the rows that one element stands for; `instance` is where it stands in a list of these."""
     job = element.said("JB_job_number")
     row = _Row(element, found, f"job {shorten(job)}", utc=utc)
     job = row.number("JB_job_number")
     state = row.text("state")
-    if not state or not _LETTERS.issuperset(state):
+    if not state.isalpha() or not state.isascii():
         row.wrong("state", state, f"made of the letters {''.join(sorted(_LETTERS))}")
+        return
+    if _FINISHED.intersection(state) and "q" not in state:
         return
     slots = int(row.number("slots", "1"))
     requests = {one.attributes.get("name", ""): one.text for one in element.all("hard_request")}
@@ -241,17 +283,21 @@ def _add(element: Element, tasks: dict[str, Task], found: Found, *, utc: bool) -
                 slots=int(total) if total.isdecimal() else slots,
                 requests=requests,
                 environment=environment,
+                detailed=element.first("full_job_name") is not None,
+                unknown="".join(sorted(set(state) - _LETTERS)),
             )
-        instance = row.text("queue_name")
+        place = row.text("queue_name") or instance
         if "q" in state:
             continue
-        if "@" not in instance:
-            row.wrong("queue_name", instance, "queue@host")
+        if "@" not in place:
+            row.wrong("queue_name", place, "queue@host")
             continue
         master = row.text("master")
+        # Without -g t a job is one row, at its master's queue instance.
+        one.placed = one.placed and (slots <= 1 or bool(master or instance))
         if master == "MASTER":  # it comes first
-            one.parts = {instance: 0, **one.parts}
-        one.parts[instance] = one.parts.get(instance, 0) + slots
+            one.parts = {place: 0, **one.parts}
+        one.parts[place] = one.parts.get(place, 0) + slots
         one.requests = one.requests or requests
 
 
@@ -349,4 +395,8 @@ def _details(element: Element, found: Found) -> Details:
         concurrency=int(row.number("JB_ja_task_concurrency", "0")),
         starts=starts,
         asks=tuple(asks),
+        requests={
+            one.said("CE_name"): one.said("CE_stringval")
+            for one in element.all("JB_hard_resource_list", "qstat_l_requests")
+        },
     )

@@ -10,7 +10,7 @@ from evenhand.building.problems import shorten
 from evenhand.systems.gridengine.text.values import Found
 from evenhand.systems.gridengine.text.xml import Element, parse
 
-__all__ = ["GLOBAL", "Instance", "Machine", "read_machines"]
+__all__ = ["GLOBAL", "Instance", "Machine", "instance_of", "read_machines"]
 
 #: What Grid Engine calls the host that stands for all of them.
 GLOBAL: Final = "global"
@@ -79,11 +79,39 @@ def _instance(element: Element, host: str, found: Found) -> Instance:
     queue = element.attributes.get("name", "")
     values = {one.attributes.get("name", ""): one.text for one in element.all("queuevalue")}
     slots, state = values.get("slots", ""), values.get("state_string", "")
+    return instance_of(queue, host, slots, state, element.line, found, ("slots", "state_string"))
+
+
+def instance_of(
+    queue: str,
+    host: str,
+    slots: str,
+    state: str,
+    line: int,
+    found: Found,
+    fields: tuple[str, str] = ("slots_total", "state"),
+) -> Instance:
+    """Return a queue instance of what a text says of it; what is no number or state is found.
+
+    Parameters
+    ----------
+    queue, host, slots, state : str
+    line : int
+        Where it stands.
+    found : Found
+    fields : tuple of str
+        What the text calls slots and state.
+
+    Returns
+    -------
+    Instance
+    """
     if not (slots.isascii() and slots.isdecimal() and len(slots) < 10):
-        message = f"slots of {queue}@{host} is {shorten(slots) or 'missing'}; it must be a whole number"
-        found.add(element.line, "slots", "type", slots, message)
+        said = shorten(slots) or "missing"
+        message = f"{fields[0]} of {queue}@{host} is {said}; it must be a whole number"
+        found.add(line, fields[0], "type", slots, message)
         slots = "0"
     if not state.isalpha() and state:
-        message = f"state_string of {queue}@{host} is {shorten(state)}; it must be made of letters"
-        found.add(element.line, "state_string", "type", state, message)
+        message = f"{fields[1]} of {queue}@{host} is {shorten(state)}; it must be made of letters"
+        found.add(line, fields[1], "type", state, message)
     return Instance(queue, int(slots), not _CLOSED.intersection(state), state)

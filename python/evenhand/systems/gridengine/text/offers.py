@@ -58,6 +58,8 @@ class Offers:
         Capacities of consumables; ``global`` has those of all hosts together.
     machines : mapping of str to Machine
         Empty: each host has an open instance of each queue.
+    listed : mapping of str to tuple of Instance, optional
+        Queue instances by host that a list of these has: they take the place of what is known otherwise.
 
     Attributes
     ----------
@@ -77,13 +79,22 @@ class Offers:
         queues: Mapping[str, Queue],
         hosts: Mapping[str, Host],
         machines: Mapping[str, Machine],
+        listed: Mapping[str, tuple[Instance, ...]] | None = None,
     ) -> None:
         self.complexes, self.queues, self.hosts = complexes, queues, hosts
-        self.machines = machines or {
-            name: Machine(name, tuple(Instance(q.name, q.slots, True, "") for q in queues.values()))
+        self.machines = dict(machines) or {
+            name: Machine(
+                name,
+                tuple(Instance(q.name, q.slots_at.get(name, q.slots), True, "") for q in queues.values()),
+            )
             for name in hosts
             if name != GLOBAL
         }
+        for name, instances in (listed or {}).items():
+            before = self.machines.get(name, Machine(name, ()))
+            of_list = {one.queue for one in instances}
+            others = tuple(one for one in before.instances if machines and one.queue not in of_list)
+            self.machines[name] = Machine(name, (*instances, *others), before.values)
         self.shortcuts = {one.shortcut: one for one in complexes.values()}
         self.consumables = {name: one for name, one in complexes.items() if one.consumable != "NO"}
         self.several = any(len(machine.instances) > 1 for machine in self.machines.values())

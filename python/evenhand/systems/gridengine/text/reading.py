@@ -6,9 +6,11 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evenhand.arguments import instant_of
 from evenhand.building.jsontable import resting_collector
 from evenhand.diagnostics import Diagnostic
 from evenhand.frozen import freeze
@@ -22,7 +24,7 @@ from evenhand.systems.gridengine.text.config import (
     read_queues,
     read_scheduler,
 )
-from evenhand.systems.gridengine.text.jobs import read_details, read_tasks
+from evenhand.systems.gridengine.text.jobs import read_details, read_jobs
 from evenhand.systems.gridengine.text.machines import read_machines
 
 if TYPE_CHECKING:
@@ -84,7 +86,7 @@ def read(
     machines: Source | None = None,
     jobs: Source | None = None,
     details: Source | None = None,
-    now: float | None = None,
+    now: float | datetime | str | None = None,
     aapre: bool | Mapping[str, bool] = True,
     utc: bool = False,
     leaving: Mapping[str, str] | None = None,
@@ -99,7 +101,8 @@ def read(
     scheduler : str or path-like, optional
         ``qconf -ssconf``: settings of the policy.
     queues : str or path-like, optional
-        ``qconf -sq '*'``, one queue after the other.
+        ``qconf -sq '*'``, one queue after the other. Slots of single hosts (``[host=4]``) count where neither
+        `machines` nor `jobs` says how many there are.
     hosts : str or path-like, optional
         ``qconf -se`` of ``global`` and of each host, one after the other: capacities of consumables.
     parallel : str or path-like, optional
@@ -108,13 +111,15 @@ def read(
         ``qhost -xml -F -q``: queue instances and what hosts report. Without it each host of `hosts` has an
         open instance of each queue.
     jobs : str or path-like, optional
-        ``qstat -xml -u '*' -r -g t``. Its times are in the time zone of this machine, or (`utc`) in UTC;
-        those of `details` need no zone.
+        ``qstat -xml -u '*' -r -g t``, or with ``-f``, whose slots and states of queue instances then count.
+        Its times are in the time zone of this machine, or (`utc`) in UTC; those of `details` need no zone.
+        Without ``-r`` requests are read of `details`; without ``-g t`` and ``-f`` a job of several slots can
+        be read only if its parallel environment keeps it on one host.
     details : str or path-like, optional
         ``qstat -xml -j '*'``: who asks for a reservation, is rerunnable, has a checkpoint environment, and in
         which queues a job may be.
-    now : float, optional
-        Seconds since 1970; by default this moment.
+    now : float, datetime or str, optional
+        Seconds since 1970, a datetime with a time zone, or ISO text; by default this moment.
     aapre : bool or mapping of str to bool, default True
         Whether consumables are available after preemption where the complexes have no ninth column, as in
         every Grid Engine but Univa's from 8.3 on. That one sets it for slots and all consumables when a
@@ -155,20 +160,22 @@ def read(
     >>> reading.snapshot.to_dict()["resources"]["license"]["capacity"]
     2
     """
+    at = time.time() if now is None else instant_of("gridengine.read", "now", now)
+    tasks, listed = ([], {}) if jobs is None else read_jobs(_text(jobs), utc=utc)
     texts = Texts(
         read_complexes(_text(complexes)),
         {} if queues is None else read_queues(_text(queues)),
         {} if hosts is None else read_hosts(_text(hosts)),
         {} if parallel is None else read_parallel(_text(parallel)),
         {} if machines is None else read_machines(_text(machines)),
-        [] if jobs is None else read_tasks(_text(jobs), utc=utc),
+        tasks,
         None if details is None else read_details(_text(details)),
+        listed,
     )
     settings = {} if scheduler is None else read_scheduler(_text(scheduler))
     if texts.queues:
         settings["queues"] = queue_settings(texts.queues, subordination=subordination)
-    now = time.time() if now is None else now
-    builder = Builder(texts, now, aapre=aapre, leaving=leaving or {}, subordination=subordination)
+    builder = Builder(texts, at, aapre=aapre, leaving=leaving or {}, subordination=subordination)
     snapshot = Snapshot.from_dict(builder.build())
     left_out = freeze({why: tuple(names) for why, names in builder.left_out.items()})
     return Reading(snapshot, freeze(settings), tuple(builder.notes.diagnostics()), left_out)

@@ -92,8 +92,10 @@ class Waiting:
 
     def _pieces(self, one: Task, detail: Details | None) -> tuple[list[int], str]:
         """Return how many slots it needs on each host."""
-        environment = detail.environment if detail is not None else one.environment
+        environment = one.environment
         if not environment:
+            if one.slots > 1:
+                return [], "slots of a parallel environment that is not in the texts"
             return [1], ""
         rule = self.texts.parallel.get(environment)
         if rule is None:
@@ -152,7 +154,7 @@ class Waiting:
             return ""
         if queue.restricted:
             return "queues that only some users or projects may use"
-        environment = detail.environment if detail is not None else one.environment
+        environment = one.environment
         if environment and environment not in queue.environments:
             return "a parallel environment that no such queue has"
         if not environment and not queue.batch:
@@ -198,7 +200,7 @@ class Waiting:
     def _rows(
         self, one: Task, detail: Details | None, queue: str, pieces: list[int], tags: list[str]
     ) -> list[dict[str, Any]]:
-        environment = detail.environment if detail is not None else one.environment
+        environment = one.environment
         rows: list[dict[str, Any]] = []
         for place, slots in enumerate(pieces):
             needs = self.offers.taken(one.requests, queue, slots, master=place == 0)

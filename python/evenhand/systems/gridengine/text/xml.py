@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from xml.parsers import expat
 
+from evenhand.building.problems import shorten
 from evenhand.systems.gridengine.text.values import Found
 
 __all__ = ["Element", "parse"]
@@ -103,7 +104,11 @@ class _Reader:
         except expat.ExpatError as error:
             said = expat.ErrorString(error.code)
             cut = " (cut off?)" if self._open or not text.strip() else ""
-            self.refuse("xml", error.lineno, f"this is no well-formed XML: {said}{cut}")
+            hint = ""
+            if text.strip() and not text.lstrip().startswith("<"):
+                word = shorten(text.split(maxsplit=1)[0])
+                hint = f"; it begins with {word}: is it the text of {self.command}?"
+            self.refuse("xml", error.lineno, f"this is no well-formed XML: {said}{cut}{hint}")
 
     def refuse(self, rule: str, line: int | None, message: str) -> None:
         found = Found(self.command)
