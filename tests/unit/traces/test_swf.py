@@ -139,8 +139,8 @@ def test_other_forms_of_pools_are_refused(tmp_path: Path, pools: Any) -> None:
 @pytest.mark.parametrize(
     ("pools", "said"),
     [
-        ("queu/user", "pools names 'queu'; .*; did you mean \"queue\"\\?"),
-        ("user/grup", "pools names 'grup'; .*; did you mean \"group\"\\?"),
+        ("queues/user", "pools names 'queues'; .*; did you mean \"queue\"\\?"),
+        ("user/grp", "pools names 'grp'; .*; did you mean \"group\"\\?"),
         ("team", "pools names 'team'; it must be of queue, group, user, partition, joined by /"),
     ],
 )
