@@ -26,13 +26,13 @@ __all__ = [
     "Columns",
     "columns_of",
     "derived",
-    "flags_of",
     "given",
     "micros_of",
     "named_pools",
     "named_resources",
     "nested",
     "one_cell",
+    "own_columns",
     "read_events",
     "refuse_unknown",
     "rows_of",
@@ -181,7 +181,7 @@ def micros_of(
     return values if valid is None else np.where(valid, values, blank)
 
 
-def flags_of(column: NDArray[Any] | None, rows: int, report: Report, name: str) -> NDArray[np.bool_]:
+def _flags_of(column: NDArray[Any] | None, rows: int, report: Report, name: str) -> NDArray[np.bool_]:
     """Return truth values; null is false."""
     if column is None:
         return np.zeros(rows, np.bool_)
@@ -208,6 +208,27 @@ def refuse_unknown(asked: Columns, own: Sequence[str]) -> None:
         report.fail("requests", name[:100], "unknown_field", said)
     if report:
         raise report.error()
+
+
+def own_columns(own: Columns, rows: int, zone: tzinfo | None, report: Report) -> dict[str, NDArray[Any]]:
+    """Return what only a workload has: microseconds, and flags."""
+    found: dict[str, NDArray[Any]] = {
+        "run_time": micros_of(own.get("run_time"), rows, None, zone, report, "run_time"),
+        "checkpoint_every": micros_of(
+            own.get("checkpoint_every"), rows, None, zone, report, "checkpoint_every"
+        ),
+        "cut_off": _flags_of(own.get("cut_off"), rows, report, "cut_off"),
+        "replica": _flags_of(own.get("replica"), rows, report, "replica"),
+    }
+    for name in ("run_time", "checkpoint_every"):
+        low = (found[name] != NO_TIME) & (found[name] <= 0)
+        if name == "run_time":
+            low &= found[name] < 0
+        for row in np.flatnonzero(low)[:1].tolist():
+            least = "at least 0 s" if name == "run_time" else "more than 0 s"
+            seconds = float(found[name][row]) / 1e6
+            report.add("requests", row, name, "range", f"is {seconds:g} s; it must be {least}", seconds)
+    return found
 
 
 def derived(asked: Columns, rows: int) -> tuple[Columns, Columns]:

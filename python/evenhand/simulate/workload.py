@@ -22,13 +22,13 @@ from evenhand.simulate.given import (
     Columns,
     columns_of,
     derived,
-    flags_of,
     given,
     micros_of,
     named_pools,
     named_resources,
     nested,
     one_cell,
+    own_columns,
     read_events,
     refuse_unknown,
     rows_of,
@@ -174,22 +174,7 @@ class Workload(Frozen, Tabular):
             report.fail("requests", "name", "required", "is missing; the table needs a column of names")
             raise report.error()
         own = {name: asked.pop(name) for name in list(asked) if name in _OWN}
-        found: dict[str, Any] = {
-            "run_time": micros_of(own.get("run_time"), rows, None, zone, report, "run_time"),
-            "checkpoint_every": micros_of(
-                own.get("checkpoint_every"), rows, None, zone, report, "checkpoint_every"
-            ),
-            "cut_off": flags_of(own.get("cut_off"), rows, report, "cut_off"),
-            "replica": flags_of(own.get("replica"), rows, report, "replica"),
-        }
-        for name in ("run_time", "checkpoint_every"):
-            low = (found[name] != NO_TIME) & (found[name] <= 0)
-            if name == "run_time":
-                low &= found[name] < 0
-            for row in np.flatnonzero(low)[:1].tolist():
-                least = "at least 0 s" if name == "run_time" else "more than 0 s"
-                seconds = float(found[name][row]) / 1e6
-                report.add("requests", row, name, "range", f"is {seconds:g} s; it must be {least}", seconds)
+        found = own_columns(own, rows, zone, report)
         submit = micros_of(asked.get("submit_time"), rows, 0, zone, report, "submit_time", instant=True)
         if operations is None:
             asked, of_operations = derived(asked, rows)
