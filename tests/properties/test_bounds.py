@@ -6,13 +6,13 @@ import copy
 from typing import Any
 
 import numpy as np
-import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.explain.bounds import CAUSES
 from evenhand.testing import strategies as es
+from tests.drawing import drawn
 
 TOTAL = 1_000_000  # so fine that no change below is lost in rounding
 
@@ -132,8 +132,8 @@ def changed(data: dict[str, Any], step: dict[str, Any]) -> tuple[dict[str, Any],
         own["demand"]["cpu"] //= 2
         return other, -1
     if step["cause"] == "limit":
-        if own is None:
-            other["total"]["cpu"] *= 2  # shares of the rest are halved: amounts are compared instead
+        if own is None or "limits" not in own:
+            assert numbers["limit"] == 1  # the whole cluster: with another total, all shares are others
             return None
         own["limits"]["cpu"] //= 2
         return other, -1
@@ -150,29 +150,44 @@ def changed(data: dict[str, Any], step: dict[str, Any]) -> tuple[dict[str, Any],
     return None
 
 
-SEEN: dict[str, int] = {}
+def wants(*demands: int, **pool: Any) -> dict[str, Any]:
+    """A cluster of one pool, with an operation for each demand."""
+    rows = [{"name": f"o{i}", "pool": "p0", "demand": {"cpu": d}} for i, d in enumerate(demands)]
+    return {
+        "resources": {"cpu": {}},
+        "total": {"cpu": TOTAL},
+        "pools": [{"name": "p0", **pool}],
+        "operations": rows,
+    }
 
 
+@example(wants(TOTAL - 1001, 1000))
+@example(wants(TOTAL - 1000, 1000))
+@example(wants(TOTAL - 999, 1000))
+@example(wants(TOTAL, 1000))
+@example(wants(TOTAL, 1000, limits={"cpu": TOTAL}))
 @given(data=trees())
 def test_what_is_named_moves_the_share(data: dict[str, Any]) -> None:
     shares = eh.fair_share(eh.Snapshot.from_dict(data), eh.FairShareSettings())
     check_numbers(shares)
     for row, step in steps_of(shares):
         before = float(shares["fair_share"][row, 0])
-        SEEN[step["cause"]] = SEEN.get(step["cause"], 0) + 1
         if (change := changed(data, step)) is not None and before > 1e-6:
             moved = share(change[0], row) - before
             assert moved * change[1] > 1e-9, (step, moved)
         # And what is not named does not: wanting more, where it has not all that it wants.
         if step["kind"] == "operation" and step["cause"] != "demand":
             more = copy.deepcopy(data)
-            wants = next(o for o in more["operations"] if o["name"] == step["element"])
-            wants["demand"]["cpu"] *= 2
+            wanting = next(o for o in more["operations"] if o["name"] == step["element"])
+            wanting["demand"]["cpu"] *= 2
             assert close(share(more, row), before), step
 
 
-def test_all_causes_were_seen() -> None:
-    """After the test above; gangs and queues have tests of their own."""
-    if not SEEN:
-        pytest.skip("the test above did not run in this process")
-    assert set(SEEN) >= {"demand", "limit", "child_limit", "weight", "pool"}, SEEN
+def test_all_causes_are_drawn() -> None:
+    """But for guarantees, gangs and queues, which have tests of their own."""
+    seen: set[str] = set()
+    for data in drawn(trees(), 200):
+        seen |= {step["cause"] for _, step in steps_of(eh.fair_share(eh.Snapshot.from_dict(data)))}
+        if seen >= {"demand", "limit", "child_limit", "weight", "pool"}:
+            return
+    raise AssertionError(seen)
