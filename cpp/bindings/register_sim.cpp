@@ -48,6 +48,7 @@ sim::Options options_of(const py::dict& values) {
   in.read("saved_progress", o.saved_progress);
   in.read("literal", o.literal);
   in.read("series_every", o.series_every);
+  in.read("series_evenly", o.series_evenly);
   in.read("give_up_after", o.give_up_after);
   in.finish();
   return o;
@@ -119,6 +120,7 @@ class Simulation {
   Time now() const { return engine_.now(); }
   bool done() const { return engine_.done(); }
   std::size_t steps() const { return engine_.steps(); }
+  Index samples() const { return engine_.samples(); }
 
   // Operation, how many turns, since when; None: none is preempted in turns without end.
   py::object turns() const {
@@ -262,6 +264,7 @@ void register_sim(py::module_& m) {
       .def_property_readonly("now", &Simulation::now)
       .def_property_readonly("done", &Simulation::done)
       .def_property_readonly("steps", &Simulation::steps)
+      .def_property_readonly("samples", &Simulation::samples, "Of pools so far.")
       .def_property_readonly("turns", &Simulation::turns)
       .def_property_readonly("vain", &Simulation::vain)
       .def_property_readonly("decided", &Simulation::decided, "Rows of decisions so far.")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from evenhand.building.problems import kind_of, shorten
-from evenhand.errors import InputError, Problem, printable
+from evenhand.errors import InputError, NoSuchNameError, NoSuchRowError, Problem, WrongKindError, printable
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
@@ -130,7 +130,7 @@ def looked_up(known: Mapping[Any, Any], name: object, what: str) -> Any:
         some = ", ".join(str(key) for key in list(known)[:40])
         more = f" and {len(known) - 40} more" if len(known) > 40 else ""
         said = f"there is no {what} {shorten(name)!r}; there are {some or 'none'}{more}"
-        raise KeyError(printable(said)) from None
+        raise NoSuchNameError.about("names", what, "exists", said, shorten(name)) from None
 
 
 def row_number(value: object, rows: int, what: str) -> int:
@@ -146,9 +146,10 @@ def row_number(value: object, rows: int, what: str) -> int:
     try:
         place = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise TypeError(f"{what} are numbered by integers, not by {kind_of(value)}") from None
+        said = f"{what} are numbered by integers, not by {kind_of(value)}"
+        raise WrongKindError.about("rows", what, "type", said, shorten(value)) from None
     if not -rows <= place < rows:
-        raise IndexError(f"there are {rows} {what}")
+        raise NoSuchRowError.about("rows", what, "exists", f"there are {rows} {what}", shorten(value))
     return place % rows
 
 

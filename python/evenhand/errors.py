@@ -7,6 +7,7 @@ Expected outcomes are values, never exceptions; what is raised is wrong input
 from __future__ import annotations
 
 import importlib
+import reprlib
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields
 from types import ModuleType
@@ -15,7 +16,33 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evenhand.table import Table
 
-__all__ = ["EvenhandError", "InputError", "MissingExtraError", "Problem", "printable", "require"]
+__all__ = [
+    "EvenhandError",
+    "InputError",
+    "MissingExtraError",
+    "NoSuchNameError",
+    "NoSuchRowError",
+    "Problem",
+    "WrongKindError",
+    "printable",
+    "require",
+    "shorten",
+]
+
+
+_repr = reprlib.Repr()
+_repr.maxother = 60
+_repr.maxlevel = 3
+
+
+def shorten(value: object) -> str:
+    """Return a value as a short text; an object whose repr fails is named by its type."""
+    if isinstance(value, str):
+        return value if len(value) <= 60 else value[:57] + "..."
+    try:
+        return _repr.repr(value)
+    except Exception:  # also of what is nested too deeply, or of too many digits
+        return f"<{type(value).__name__}>"
 
 
 def printable(text: str) -> str:
@@ -98,6 +125,24 @@ class InputError(EvenhandError, ValueError):
         self.omitted = omitted
         super().__init__(self.problems, omitted)
 
+    @classmethod
+    def about(
+        cls, table: str, field: str | None, rule: str, message: str, value: str | None = None
+    ) -> InputError:
+        """Return the error of one problem that is of no row.
+
+        Parameters
+        ----------
+        table, field, rule, message, value
+            As of `Problem`.
+
+        Returns
+        -------
+        InputError
+            Of this class.
+        """
+        return cls([Problem(table, None, None, field, rule, value, message)])
+
     def __str__(self) -> str:
         lines = [str(problem) for problem in self.problems]
         if self.omitted:
@@ -112,6 +157,18 @@ class InputError(EvenhandError, ValueError):
         names = [field.name for field in fields(Problem)]
         columns: dict[str, list[Any]] = {name: [row[i] for row in rows] for i, name in enumerate(names)}
         return Table(columns, title="problems")
+
+
+class NoSuchNameError(InputError, KeyError):
+    """There is nothing of a name; the message says what there is."""
+
+
+class NoSuchRowError(InputError, IndexError):
+    """There are not so many rows."""
+
+
+class WrongKindError(InputError, TypeError):
+    """An argument is of another kind than those that are taken."""
 
 
 class MissingExtraError(EvenhandError, ImportError):

@@ -15,7 +15,7 @@ from evenhand.building.assemble import Built, assemble, fingerprint
 from evenhand.building.jsontext import load
 from evenhand.building.parse import Parser, Raw
 from evenhand.building.problems import Report, nearest
-from evenhand.errors import printable
+from evenhand.errors import InputError, NoSuchNameError, WrongKindError, printable, shorten
 from evenhand.fields import HEAD, TABLES
 from evenhand.frozen import Frozen, freeze
 from evenhand.units.text import instant
@@ -258,7 +258,8 @@ class Snapshot(Frozen):
         sources.check_options(order, rounding)
         for name in changes:
             if name not in _CHANGEABLE:
-                raise TypeError(printable(f"a snapshot has no {name}{nearest(name, _CHANGEABLE)}"))
+                said = f"a snapshot has no {shorten(name)}{nearest(name, _CHANGEABLE)}"
+                raise WrongKindError.about("replace", name, "unknown_field", said)
         report = Report()
         if set(changes) <= {"now", "previous_update"}:
             return self._of(sources.at_instant(self, changes, timezone, report), self._head)
@@ -287,7 +288,8 @@ class Snapshot(Frozen):
         """
         expect(hasattr(plan, "decisions"), "after", "plan", plan, "a Plan")
         if plan.snapshot != self:
-            raise ValueError("the plan was made of another snapshot")
+            said = "plan was made of another snapshot"
+            raise InputError.about("after", "plan", "another", said)
         return self._build(after(self, plan.decisions.columns, plan.handed), Report())
 
     def to_dict(self) -> dict[str, Any]:
@@ -358,7 +360,8 @@ class Snapshot(Frozen):
             If the table has no settings.
         """
         if "settings" not in looked_up(TABLES, table, "table").names:
-            raise KeyError(f"rows of {table} have no settings")
+            said = f"rows of {table} have no settings"
+            raise NoSuchNameError.about("settings", "table", "exists", said, str(table))
         rows: Mapping[int, Mapping[str, Any]]
         rows = self._once(f"settings of {table}", lambda: freeze(self._settings.get(table, {})))
         return rows

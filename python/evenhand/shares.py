@@ -12,7 +12,7 @@ from evenhand import _core
 from evenhand.arguments import Living, expect, snapshot_of
 from evenhand.building.problems import shorten
 from evenhand.diagnostics import CODES, Diagnostic
-from evenhand.errors import InputError, Problem
+from evenhand.errors import InputError, NoSuchNameError, Problem
 from evenhand.frozen import Frozen, read_only, same_columns
 from evenhand.quantities import AMOUNTS, INDICES, PARTS, POOLS_ONLY, SCALARS, SHARES, SPLIT, KeptShares
 from evenhand.state import State
@@ -245,7 +245,8 @@ class Shares(Frozen, Tabular):
         """
         if not isinstance(quantity, str) or quantity not in self._cache:
             if not isinstance(quantity, str) or quantity not in self.quantities:
-                raise KeyError(f"no quantity {shorten(quantity)!r}; there are {', '.join(self.quantities)}")
+                said = f"no quantity {shorten(quantity)!r}; there are {', '.join(self.quantities)}"
+                raise NoSuchNameError.about("shares", "quantity", "exists", said, shorten(quantity))
             if quantity.startswith(SPLIT):
                 self._cache_parts(quantity.partition(".")[0])
             else:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.errors import require
+from evenhand.errors import InputError, NoSuchNameError, WrongKindError, require, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -61,12 +61,13 @@ class Table:
 
     def __init__(self, columns: Mapping[str, Sequence[Any] | np.ndarray], *, title: str = "") -> None:
         if not isinstance(columns, Mapping):
-            raise TypeError(f"columns are an object (name: values), not {type(columns).__name__}")
+            said = f"columns are an object (name: values), not {type(columns).__name__}"
+            raise WrongKindError.about("table", "columns", "type", said)
         self._columns: dict[str, Column] = {str(name): _normalise(name, v) for name, v in columns.items()}
         self.title = title
         lengths = {name: len(column) for name, column in self._columns.items()}
         if len(set(lengths.values())) > 1:
-            raise ValueError(f"columns differ in length: {lengths}")
+            raise InputError.about("table", "columns", "length", f"columns differ in length: {lengths}")
         self._length = next(iter(lengths.values()), 0)
 
     @property
@@ -85,7 +86,8 @@ class Table:
     def _column(self, name: object) -> Column:
         if not isinstance(name, str) or name not in self._columns:
             known = ", ".join(self._columns) or "none"
-            raise KeyError(f"there is no column {name!r}; there are {known}")
+            said = f"there is no column {shorten(name)!r}; there are {known}"
+            raise NoSuchNameError.about("table", "name", "exists", said)
         return self._columns[name]
 
     def __contains__(self, name: object) -> bool:
@@ -116,7 +118,8 @@ class Table:
             Most rows returned; None for all.
         """
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int)):
-            raise TypeError(f"limit is a number of rows, not {type(limit).__name__}")
+            said = f"limit is a number of rows, not {type(limit).__name__}"
+            raise WrongKindError.about("table", "limit", "type", said)
         parts = [_plain(column[:limit]) for column in self._columns.values()]
         return list(zip(*parts, strict=True))
 
@@ -231,7 +234,8 @@ def _normalise(name: object, values: Sequence[Any] | np.ndarray) -> Column:
     """Arrays of float64, int64 or bool; tuples of plain values for everything else."""
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
-            raise ValueError(f"column {name!r} has {values.ndim} dimensions, not 1")
+            said = f"column {shorten(name)!r} has {values.ndim} dimensions, not 1"
+            raise InputError.about("table", "columns", "length", said)
         target = {"f": np.float64, "i": np.int64, "b": np.bool_}.get(values.dtype.kind)
         if values.dtype.kind == "u" and (values.dtype.itemsize < 8 or not (values >> np.uint64(63)).any()):
             target = np.int64
@@ -243,7 +247,8 @@ def _normalise(name: object, values: Sequence[Any] | np.ndarray) -> Column:
     try:
         column = tuple(values)
     except TypeError:
-        raise TypeError(f"column {name!r} is {type(values).__name__}, not a sequence") from None
+        said = f"column {shorten(name)!r} is {type(values).__name__}, not a sequence"
+        raise WrongKindError.about("table", "columns", "type", said) from None
     kinds = set(map(type, column))
     if any(issubclass(kind, np.generic) for kind in kinds):
         column = tuple(value.item() if isinstance(value, np.generic) else value for value in column)

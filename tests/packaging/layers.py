@@ -18,7 +18,7 @@ ORDER = ("core", "model", "share", "starve", "place", "preempt", "policy", "sim"
 #: people and tests touch.
 PYTHON = {
     "core": ("_core", "frozen", "files", "units", "errors", "arrow_export", "table", "diagnostics"),
-    "model": ("fields", "building", "arguments", "model"),
+    "model": ("fields", "building", "arguments", "accepted", "model"),
     "share": ("quantities", "config", "systems/records", "state_tables", "state", "shares", "history"),
     "starve": ("starvation",),
     "place": (),

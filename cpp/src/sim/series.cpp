@@ -6,6 +6,8 @@
 namespace evenhand::sim {
 namespace {
 
+constexpr Time kLonger = 4;
+
 // The largest part of a resource.
 double dominant(const Amount* amounts, const Column<Amount>& total) noexcept {
   double most = 0;
@@ -19,9 +21,7 @@ double dominant(const Amount* amounts, const Column<Amount>& total) noexcept {
 
 // Of all instants before another, as things are until then.
 void Engine::sample(Time until) {
-  if (options_.series_every <= 0) return;
-  const Time next = begin_ + sampled_ * options_.series_every;
-  if (next >= until) return;
+  if (options_.series_every <= 0 || sample_time(sampled_) >= until) return;
   const PoolColumns& pools = state_->pools();
   const Id count = static_cast<Id>(pools.size());
   const Column<Amount>& total = state_->total();
@@ -78,13 +78,30 @@ void Engine::sample(Time until) {
     log.pool.push_back(p);
     log.values.push_back(found);
   }
-  sampled_ += (until - next + options_.series_every - 1) / options_.series_every;
+  sampled_ = samples_before(until);
+}
+
+// After each so many samples the next so many are four times as far from each other, so that a run
+// of whatever length has few.
+Time Engine::sample_time(Index sample) const noexcept {
+  const Index each = options_.series_evenly;
+  Time time = begin_, every = options_.series_every;
+  for (; each > 0 && sample > each; sample -= each, every *= kLonger) time += each * every;
+  return time + sample * every;
+}
+
+Index Engine::samples_before(Time until) const noexcept {
+  const Index each = options_.series_evenly;
+  Time time = begin_, every = options_.series_every;
+  Index before = 0;
+  for (; each > 0 && (until - time) / every >= each; before += each, every *= kLonger)
+    time += each * every;
+  return before + (until - time + every - 1) / every;
 }
 
 Column<Time> Engine::sampled() const {
   Column<Time> times(at(sampled_));
-  for (std::size_t i = 0; i < times.size(); ++i)
-    times[i] = begin_ + static_cast<Time>(i) * options_.series_every;
+  for (std::size_t i = 0; i < times.size(); ++i) times[i] = sample_time(static_cast<Index>(i));
   return times;
 }
 
@@ -99,7 +116,7 @@ void Engine::lack(Id operation, double lacks) {
 
 double Engine::lacked(Id operation) const {
   const Lacks& l = lacks_[operation];
-  const Time micros = (sampled_ - l.since) * options_.series_every;
+  const Time micros = sample_time(sampled_) - sample_time(l.since);
   return l.share * (static_cast<double>(micros) / static_cast<double>(kMicrosecondsPerSecond));
 }
 

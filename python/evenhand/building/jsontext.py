@@ -13,6 +13,7 @@ from evenhand import _core
 from evenhand.building.jsontable import JsonRows, resting_collector
 from evenhand.building.parse import CORE_TABLES
 from evenhand.building.problems import COUNTED, Report, shorten
+from evenhand.errors import WrongKindError
 from evenhand.fields import HEAD, TABLES
 
 _LISTS = {*CORE_TABLES, "commands"} - {"root"}
@@ -48,7 +49,8 @@ def load(source: str | bytes | bytearray | os.PathLike[str], report: Report) -> 
     if isinstance(source, str | bytes | bytearray):
         return _parse(source, report)
     if not isinstance(source, os.PathLike):
-        raise TypeError(f"from_json takes text, bytes or a path, not {type(source).__name__}")
+        said = f"from_json takes text, bytes or a path, not {type(source).__name__}"
+        raise WrongKindError.about("snapshot", "source", "type", said)
     path = Path(source)
     try:
         text = path.read_bytes()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, time
@@ -12,6 +11,7 @@ import numpy as np
 
 from evenhand import fields
 from evenhand.errors import InputError, Problem, printable
+from evenhand.errors import shorten as shorten  # noqa: PLC0414 - says that it is handed on
 
 #: So many problems an error has.
 KEPT = 100
@@ -35,10 +35,6 @@ _LOCAL_RULES = frozenset(
     )
 )
 
-_repr = reprlib.Repr()
-_repr.maxother = 60
-_repr.maxlevel = 3
-
 #: So much of a name and of what may be meant by it is the same; with less, words alone are shared.
 _ALIKE = 0.7
 
@@ -47,16 +43,6 @@ _COMPARED = 5000
 
 Name = str | int | None
 Predicate = str | Callable[[], str]
-
-
-def shorten(value: object) -> str:
-    """Return a value as a short text; an object whose repr fails is named by its type."""
-    if isinstance(value, str):
-        return value if len(value) <= 60 else value[:57] + "..."
-    try:
-        return _repr.repr(value)
-    except Exception:
-        return f"<{type(value).__name__}>"
 
 
 def kind_of(value: object) -> str:

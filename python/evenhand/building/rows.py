@@ -12,6 +12,7 @@ from evenhand import fields
 from evenhand.building.parse import CORE_TABLES, Raw
 from evenhand.building.readback import read_back, seconds
 from evenhand.building.settings import labels_of
+from evenhand.errors import NoSuchNameError, shorten
 from evenhand.fields import BESIDE, SCHEMA, TABLES, Field
 from evenhand.frozen import thaw
 
@@ -45,7 +46,8 @@ def to_table(snapshot: Snapshot, name: str) -> Table:
 
     known = [table for table in CORE_TABLES if table != "root"]
     if not isinstance(name, str) or name not in known:
-        raise KeyError(f"there is no table {name!r}; there are {', '.join(known)}")
+        said = f"there is no table {shorten(name)!r}; there are {', '.join(known)}"
+        raise NoSuchNameError.about("table", "name", "exists", said, shorten(name))
     raw = read_back(snapshot)
     columns: dict[str, Any] = {"name": raw.tables.get(name, {}).get("name", [])}
     for field in TABLES[name].fields:

@@ -18,6 +18,7 @@ from evenhand.building.problems import COUNTED, Report, kind_of, nearest
 from evenhand.building.readback import read_back
 from evenhand.building.settings import labels_of
 from evenhand.building.times import time_zone
+from evenhand.errors import InputError, WrongKindError, shorten
 from evenhand.fields import HEAD, SCHEMA, TABLES, TableSpec
 from evenhand.files import file_kind
 
@@ -74,7 +75,8 @@ def _zone(timezone: str | tzinfo | None, report: Report) -> tzinfo | None:
     if timezone is None or isinstance(timezone, tzinfo):
         return timezone
     if not isinstance(timezone, str):
-        raise TypeError(f"timezone= takes a name or a tzinfo, not {type(timezone).__name__}")
+        said = f"timezone= takes a name or a tzinfo, not {type(timezone).__name__}"
+        raise WrongKindError.about("snapshot", "timezone", "type", said)
     zone = time_zone(timezone)
     if zone is None:
         report.fail(
@@ -127,9 +129,11 @@ def check_options(order: Any, rounding: Any) -> None:
     ValueError
     """
     if not (order is None or (isinstance(order, str) and order == "rows")):
-        raise ValueError(f'order is {order!r}; it must be None or "rows"')
+        said = f'order is {shorten(order)!r}; it must be None or "rows"'
+        raise InputError.about("snapshot", "order", "choice", said, shorten(order))
     if not (rounding is None or (isinstance(rounding, str) and rounding == "nearest")):
-        raise ValueError(f'rounding is {rounding!r}; it must be None or "nearest"')
+        said = f'rounding is {shorten(rounding)!r}; it must be None or "nearest"'
+        raise InputError.about("snapshot", "rounding", "choice", said, shorten(rounding))
 
 
 def parse_changes(

@@ -24,7 +24,7 @@ def simulate(args: argparse.Namespace) -> int:
     """Replay a trace under a policy, and print metrics or a table of the run."""
     from evenhand.display.terminal import table_text
     from evenhand.simulate import measure
-    from evenhand.simulate.running import simulate as run
+    from evenhand.simulate.whole import simulate as run
 
     policy = made_policy(args.policy, args.config)
     workload, snapshot, until = start(args)

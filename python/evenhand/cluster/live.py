@@ -21,7 +21,7 @@ from evenhand.cluster.stage import Stage
 from evenhand.cluster.standing import Standing, key_of
 from evenhand.cluster.steps import Done, done_by, events_of
 from evenhand.config.triggers import Round
-from evenhand.errors import InputError, Problem
+from evenhand.errors import InputError, NoSuchNameError, Problem, shorten
 from evenhand.frozen import freeze
 from evenhand.plans.lazy import LivePlan
 from evenhand.plans.own import expect_unchanged
@@ -346,7 +346,8 @@ class Cluster(Following):
                 amounts = matrix(quanta, np.asarray(self._stage.base._head["quantum"]))[0].tolist()
                 named = zip(self._stage.base.resources, amounts, strict=True)
                 return {name: int(a) if float(a).is_integer() else a for name, a in named}
-        raise KeyError(f"there is no {name!r}")
+        said = f"there is no {shorten(name)!r}"
+        raise NoSuchNameError.about("usage", "name", "exists", said, shorten(name))
 
     @property
     def now(self) -> float:
@@ -387,7 +388,8 @@ class Cluster(Following):
         """
         expect(isinstance(mark, Mark), "undo", "mark", mark, "a Mark")
         if mark not in self._marks:
-            raise ValueError("the mark is of another cluster, or of what has been undone already")
+            said = "the mark is of another cluster, or of what has been undone already"
+            raise InputError.about("undo", "mark", "void", said)
         for later in [m for m in self._marks if m._serial > mark._serial]:
             self._marks.discard(later)
         mark._stage.undo(mark._at)

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.arguments import expect
 from evenhand.building.problems import nearest
-from evenhand.errors import printable
+from evenhand.errors import InputError, NoSuchNameError, shorten
 from evenhand.explain.decided import explain_resumed, explain_start, explain_victim, rows_of
 from evenhand.explain.facts import Facts
 from evenhand.explain.refused import explain_spared, explain_waiting
@@ -45,19 +46,21 @@ def find(plan: Plan, name: str | int, tables: tuple[str, ...]) -> tuple[str, int
     KeyError
         If none of the tables has it.
     """
-    wanted = str(name)
+    right = isinstance(name, str | int | np.integer) and not isinstance(name, bool)
+    expect(right, "why", "name", name, "a name (text or an integer)")
+    wanted = name if isinstance(name, str) else shorten(int(name))
     for table in tables:
         for row, known in enumerate(plan.snapshot.names(table)):
             if str(known) == wanted:
                 return table, row
     hint = nearest(wanted, [one for table in tables for one in plan.snapshot.names(table)])
-    raise KeyError(f"there is no {name!r} among {', '.join(tables)}{hint}")
+    raise _no_such(f"there is no {shorten(name)!r} among {', '.join(tables)}{hint}", name)
 
 
 def why(plan: Plan, name: str | int, table: str | None) -> Explanation:
     """Explain what a plan says of a name; see `Plan.why`."""
     if table is not None and not (isinstance(table, str) and table in TABLES):
-        raise KeyError(f"there is no table {table!r}; there are {', '.join(TABLES)}")
+        raise _no_such(f"there is no table {shorten(table)!r}; there are {', '.join(TABLES)}", table)
     where, row = find(plan, name, TABLES if table is None else (table,))
     facts = Facts(plan)
     if where == "allocations":
@@ -74,7 +77,7 @@ def why_not(plan: Plan, name: str | int, table: str | None) -> Explanation:
     """Explain why something was not done; see `Plan.why_not`."""
     tables = ("allocations", "requests")
     if table is not None and not (isinstance(table, str) and table in tables):
-        raise KeyError(f"why_not looks among {' and '.join(tables)}, not {table!r}")
+        raise _no_such(f"why_not looks among {' and '.join(tables)}, not {shorten(table)!r}", table)
     try:
         where, row = find(plan, name, tables if table is None else (table,))
     except KeyError:
@@ -101,8 +104,12 @@ def _only_request(plan: Plan, name: str | int) -> tuple[str, int]:
     names = [str(plan.snapshot.names(table)[row]) for table in rows for row in rows[table][:_NAMED]]
     names += ["…"] * any(len(found) > _NAMED for found in rows.values())
     listed = ", ".join(names) or "it has none"
-    said = f"{name!r} is an operation; ask about one of its requests and allocations: {listed}"
-    raise KeyError(printable(said))
+    said = f"{shorten(name)!r} is an operation; ask about one of its requests and allocations: {listed}"
+    raise _no_such(said, name)
+
+
+def _no_such(said: str, name: object) -> InputError:
+    return NoSuchNameError.about("why", "name", "exists", said, shorten(name))
 
 
 def _allocation(facts: Facts, row: int) -> Explanation:

@@ -201,7 +201,8 @@ def _must_fit(old: Snapshot, fresh: Any) -> None:
         message = f"fresh_snapshot is {kind_of(fresh)}; it must be a Snapshot of what the plan was made of"
         raise InputError([Problem("check", None, None, "fresh_snapshot", "type", shorten(fresh), message)])
     if fresh.resources != old.resources or fresh.quantum != old.quantum:
-        raise ValueError("the fresh snapshot has other resources than the plan's")
+        message = "the fresh snapshot has other resources than the plan's"
+        raise InputError.about("check", "fresh_snapshot", "another", message)
 
 
 def _state(plan: Plan, steps: Mapping[int, Essence], done: set[int]) -> State | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.arguments import expect
+from evenhand.errors import InputError
 from evenhand.frozen import Frozen, FrozenDict
 from evenhand.plans.columns import amounts_of, picked, seconds_of
 from evenhand.reasons import ACTIONS, MODES, REASONS
@@ -230,12 +231,13 @@ def side_by_side(plans: Mapping[str, Plan]) -> SideBySide:
     """
     expect(isinstance(plans, Mapping), "side_by_side", "plans", plans, "an object (name: Plan)")
     if not plans:
-        raise ValueError("there is no plan")
+        raise InputError.about("side_by_side", "plans", "length", "plans has no plan")
     for name, plan in plans.items():
         expect(hasattr(plan, "decisions"), "side_by_side", f"plans[{name!r}]", plan, "a Plan")
     first, *others = plans.values()
     if any(other.snapshot != first.snapshot for other in others):
-        raise ValueError("the plans are of different snapshots")
+        said = "the plans are of different snapshots"
+        raise InputError.about("side_by_side", "plans", "another", said)
     return SideBySide(plans)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.arguments import as_json, expect
 from evenhand.building.after import taken_in_all
 from evenhand.building.readback import seconds
+from evenhand.errors import NoSuchNameError, shorten
 from evenhand.frozen import Frozen, freeze
 from evenhand.plans.decisions import Decisions
 from evenhand.plans.fewest import costs_in_vain, spent_budgets
@@ -314,7 +315,8 @@ class Plan(Frozen, Tabular):
             how = getattr(self.policy.settings, "victim_selection", None)
             of = f"the {type(self.policy).__name__} policy has no such setting"
             known += f" (victim_selection is {how!r})" if how is not None else f" ({of})"
-        raise KeyError(f"step {step} {said}; steps that were: {known}")
+        said = f"step {shorten(step)} {said}; steps that were: {known}"
+        raise NoSuchNameError.about("certificate", "step", "exists", said, shorten(step))
 
     def diff(self, other: Plan) -> PlanDiff:
         """Return what another plan decides differently.

@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.display.terminal import counted
 from evenhand.display.text import clean, fit
-from evenhand.errors import require
+from evenhand.errors import NoSuchNameError, require, shorten
 from evenhand.plot._axes import AGGRESSIVELY, HELD, LEAVES, ROW, above, inked, marked, new_axes, tidy
 from evenhand.reasons import ACTIONS, GROUPS
 
@@ -75,7 +75,8 @@ def groups(
     snapshot = plan.snapshot
     names = [str(name) for name in snapshot.names("operations")]
     if str(operation) not in names:
-        raise KeyError(f"there is no operation {operation!r}")
+        said = f"there is no operation {shorten(operation)!r}"
+        raise NoSuchNameError.about("plot.groups", "operation", "exists", said, shorten(operation))
     row = names.index(str(operation))
     element = snapshot.pool_count + row
     r = _resource(plan, element, resource)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.display.text import clean, fit, in_short, width
-from evenhand.errors import require
+from evenhand.errors import NoSuchNameError, require, shorten
 from evenhand.fields import TABLES
 from evenhand.plot._axes import BEFORE, LEAVES, ROOM, STAYS, TAG, inked, marked, new_axes, tidy
 from evenhand.reasons import ACTIONS
@@ -67,7 +67,8 @@ def node(plan: Plan, name: str | int, *, ax: Axes | None = None) -> Axes:
     snapshot = plan.snapshot
     names = [str(known) for known in snapshot.names("nodes")]
     if str(name) not in names:
-        raise KeyError(f"there is no node {name!r}")
+        said = f"there is no node {shorten(name)!r}"
+        raise NoSuchNameError.about("plot.node", "name", "exists", said, shorten(name))
     row = names.index(str(name))
     capacity = np.asarray(snapshot._core.column("nodes", "capacity"))[row]
     shown = [r for r in range(len(capacity)) if capacity[r] > 0]

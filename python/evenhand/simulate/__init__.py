@@ -9,7 +9,8 @@ from typing import Final
 
 from evenhand.simulate.metrics import Metrics, measure
 from evenhand.simulate.result import Result
-from evenhand.simulate.running import Simulation, simulate
+from evenhand.simulate.running import Simulation
+from evenhand.simulate.whole import simulate
 from evenhand.simulate.workload import Workload
 
 __all__ = ["Metrics", "Result", "Simulation", "Workload", "measure", "simulate"]

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.building.single import CellError, one_duration
-from evenhand.errors import InputError, Problem
+from evenhand.accepted import SEED, plain, refuse, seconds_of, taken
+from evenhand.building.problems import kind_of
+from evenhand.errors import InputError, Problem, shorten
 from evenhand.simulate.workload import NODE_EVENTS, Workload
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
 
-__all__ = ["clocks_of", "event_columns", "sampling", "span"]
+__all__ = ["clocks_of", "event_columns", "generator", "sampling", "span"]
 
 _SAMPLES = 1000
 #: Rows of samples that a run has at most unless it is said how often they are taken.
@@ -37,10 +38,14 @@ def clocks_of(policy: Any, given: Mapping[str, Any]) -> dict[str, int]:
             message = f"{type(policy).__name__} has no clock {name}; it has {', '.join(known)}"
             problems.append(Problem("simulation", None, None, name, "unknown_field", None, message))
             continue
-        micros = span(name, value)
+        try:
+            micros = span(name, value)
+        except InputError as error:
+            problems.extend(error.problems)
+            continue
         if micros < (0 if name.endswith("delay") else 1):
-            message = f"{name} is {value}; it must be positive"
-            problems.append(Problem("simulation", None, None, name, "range", str(value), message))
+            message = f"{name} is {shorten(value)}; it must be positive"
+            problems.append(Problem("simulation", None, None, name, "range", shorten(value), message))
         found[name] = micros
     if problems:
         raise InputError(problems)
@@ -49,19 +54,38 @@ def clocks_of(policy: Any, given: Mapping[str, Any]) -> dict[str, int]:
 
 def span(name: str, value: Any) -> int:
     """Return a span of time in microseconds."""
-    try:
-        return round(one_duration(value) * 1e6)
-    except CellError as error:
-        problem = Problem("simulation", None, None, name, error.rule, str(value), f"{name} {error}")
-        raise InputError([problem]) from None
+    return round(seconds_of("simulation", name, value) * 1e6)
 
 
-def sampling(given: Any, workload: Workload, pools: int) -> int:
-    """Return the microseconds between samples."""
+def sampling(given: Any, workload: Workload, pools: int) -> dict[str, int]:
+    """Return the microseconds between samples, and after how many of them spans get longer (0: never)."""
     if given is not None:
-        return span("series_every", given)
+        every = span("series_every", given)
+        if every == 0 and plain(given) != 0:
+            said = f"is {shorten(given)}; it must be 0, or a microsecond at least"
+            raise refuse("simulation", "series_every", given, "range", said)
+        return {"series_every": every, "series_evenly": 0}
     samples = max(min(_SAMPLES, _SAMPLED_ROWS // pools), 1)
-    return max(round((workload.end - workload.begin) * 1e6) // samples, 1_000_000)
+    every = max(round((workload.end - workload.begin) * 1e6) // samples, 1_000_000)
+    return {"series_every": every, "series_evenly": 2 * samples}
+
+
+def generator(function: str, name: str, rng: Any) -> int | np.random.Generator | None:
+    """Return what an order is drawn by: a generator, or what one begins with.
+
+    Raises
+    ------
+    InputError
+        If it is neither.
+    """
+    rng = plain(rng)
+    if rng is None or isinstance(rng, np.random.Generator):
+        return rng
+    if isinstance(rng, bool) or not isinstance(rng, int):
+        said = f"is {kind_of(rng)}; it must be a whole number, or a generator of numpy.random"
+        raise refuse(function, name, rng, "type", said)
+    found: int = taken(function, name, rng, SEED)
+    return found
 
 
 def event_columns(events: Mapping[str, Any], nodes: Mapping[str, int], snapshot: Snapshot) -> dict[str, Any]:

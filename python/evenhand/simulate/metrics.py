@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.arguments import expect
+from evenhand.building.problems import nearest
+from evenhand.errors import NoSuchNameError, shorten
 from evenhand.simulate import measures
 from evenhand.simulate.record import Record, record_of
 from evenhand.table import Table, Tabular
@@ -48,9 +50,8 @@ class Metrics(Mapping[str, float], Tabular):
 
     def __getitem__(self, name: str) -> float:
         if name not in self.values_by_name:
-            from evenhand.building.problems import nearest
-
-            raise KeyError(f"there is no metric {name!r}{nearest(name, self.values_by_name)}")
+            said = f"there is no metric {shorten(name)!r}{nearest(name, self.values_by_name)}"
+            raise NoSuchNameError.about("metrics", "name", "exists", said, shorten(name))
         return self.values_by_name[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.errors import InputError
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["RawTables", "samples"]
+__all__ = ["MOST_SAMPLED", "RawTables", "samples", "too_many_samples"]
+
+#: So many rows of samples are laid out.
+MOST_SAMPLED = 100_000_000
 
 Columns = Mapping[str, "NDArray[Any]"]
 
@@ -55,3 +60,14 @@ def samples(changes: Columns, pools: int) -> Columns:
         "pool": np.tile(np.arange(pools, dtype=changes["pool"].dtype), len(time)),
         **what,
     }
+
+
+def too_many_samples(rows: int) -> Columns:
+    """Refuse to lay out samples.
+
+    Raises
+    ------
+    InputError
+    """
+    said = f"series_every leads to {rows:,} rows of samples; give a longer span, or 0 for none"
+    raise InputError.about("simulation", "series_every", "range", said)

@@ -4,41 +4,42 @@ from __future__ import annotations
 
 import copy
 import os
-import pickle
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from evenhand import _core
+from evenhand.accepted import FLAG, count_of, instant_of, taken
 from evenhand.arguments import expect
 from evenhand.building.assemble import Built
 from evenhand.building.settings import labels_of
+from evenhand.cluster.following import one_at_a_time
 from evenhand.cluster.stage import Stage
-from evenhand.errors import InputError, Problem, printable, require
-from evenhand.files import replace_file
+from evenhand.errors import InputError, Problem, printable
 from evenhand.plans.own import expect_acting
 from evenhand.plans.planning import expect_policy
-from evenhand.simulate.columns import clocks_of, event_columns, sampling
-from evenhand.simulate.raw import RawTables, samples
+from evenhand.simulate.columns import clocks_of, event_columns, generator, sampling
+from evenhand.simulate.raw import MOST_SAMPLED, RawTables, samples, too_many_samples
 from evenhand.simulate.result import Result
+from evenhand.simulate.saved import read_run, write_run
 from evenhand.simulate.workload import Parsed, Workload
 from evenhand.units.text import instant
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     from numpy.typing import NDArray
 
     from evenhand.model import Snapshot
     from evenhand.systems.base import Policy
 
-__all__ = ["Simulation", "simulate"]
+__all__ = ["Simulation"]
 
-_SLICES = 100
-_TURNS = 1000
+TURNS = 1000
 _PORTION = 20_000  # steps of a run
-_MAGIC = f"evenhand simulation {_core.__version__}\n".encode()
 
 
 class Simulation:
@@ -60,7 +61,8 @@ class Simulation:
         the snapshot. Nothing else is random.
     series_every : number or str, optional
         Seconds between samples of pools; by default there are about a thousand of them from the first arrival
-        to the last, or so many fewer that those of all pools are two million rows. 0: none. What pools and
+        to the last, or so many fewer that those of all pools are two million rows, and after twice that time
+        they are ever farther from each other, so that a run of any length has few. 0: none. What pools and
         operations lacked is summed over samples: where there are thousands of pools, say how often.
     give_up_after : int
         How often an operation may lose all that it has done, while nothing gets done, before a run without
@@ -76,7 +78,8 @@ class Simulation:
 
     Notes
     -----
-    An event costs what it changes; memory follows what is there at an instant, and the result.
+    An event costs what it changes; memory follows what is there at an instant, and the result. Calls from
+    several threads on one run take turns.
 
     Examples
     --------
@@ -101,7 +104,7 @@ class Simulation:
         literal: bool = False,
         rng: int | np.random.Generator | None = None,
         series_every: float | str | None = None,
-        give_up_after: int = _TURNS,
+        give_up_after: int = TURNS,
         **clocks: float | str,
     ) -> None:
         from evenhand.model import Snapshot
@@ -110,8 +113,10 @@ class Simulation:
         expect_policy("simulation", policy)
         expect_acting("simulation", policy, "a simulation")
         expect(isinstance(workload, Workload), "simulation", "workload", workload, "a Workload")
-        right = type(give_up_after) is int and 2 <= give_up_after < 2**31
-        expect(right, "simulation", "give_up_after", give_up_after, "a number of at least 2")
+        literal = taken("simulation", "literal", literal, FLAG)
+        give_up_after = count_of("simulation", "give_up_after", give_up_after, 2, 2**31 - 1)
+        rng = generator("simulation", "rng", rng)
+        self._lock = RLock()
         # A generator is used up by drawing; runs of the same draw of what it is now.
         kept_rng = copy.deepcopy(rng) if isinstance(rng, np.random.Generator) else rng
         options = {"literal": literal, "series_every": series_every, "give_up_after": give_up_after}
@@ -124,8 +129,10 @@ class Simulation:
         stage = Stage(self._snapshot)
         self._total_stated = stage.total_stated
         planner = self._policy.live(stage, None, None)
-        every = sampling(series_every, workload, self._snapshot.pool_count)
-        options = {**options, **policy.drive(self._clocks), "series_every": every}
+        options |= {
+            **policy.drive(self._clocks),
+            **sampling(series_every, workload, self._snapshot.pool_count),
+        }
         columns = self._columns(parsed)
         if rng is not None:
             drawn = np.random.default_rng(rng).permutation(self._snapshot.node_count)
@@ -158,29 +165,39 @@ class Simulation:
         }
         return columns | (event_columns(events, nodes, self._snapshot) if events else {})
 
-    def run(self, until: float | None = None) -> None:
+    @one_at_a_time
+    def run(self, until: float | str | timedelta | None = None) -> None:
         """Let time go by.
 
         Parameters
         ----------
-        until : number, optional
-            Seconds; what happens at that instant is in it. By default until nothing can happen any more.
+        until : number, str or timedelta, optional
+            Instant in seconds, or text such as ``"10d"``: so long after the beginning. What happens at that
+            instant is in it. By default until nothing can happen any more.
 
         Raises
         ------
         InputError
-            If there is no ``until``, and operations preempt each other in turns, without end: nothing will
-            come or ends by itself, and one of them has lost its work ``give_up_after`` times; or something
-            waits without end: nothing will come or end, and as many updates have decided nothing.
+            If ``until`` is no such instant, or before the beginning; or if there is none, and operations
+            preempt each other in turns, without end: nothing will come or ends by itself, and one of them has
+            lost its work ``give_up_after`` times; or something waits without end: nothing will come or end,
+            and as many updates have decided nothing.
 
         Notes
         -----
         It can be interrupted (Ctrl-C), and continues from there when it is called again.
         """
-        self._core.run(_micros(until), None, until is None)
+        self._core.run(self._micros(until), None, until is None)
         self._must_end(until)
 
-    def _must_end(self, until: float | None) -> None:
+    def _micros(self, until: Any, name: str = "until") -> int | None:
+        """Return an instant in microseconds."""
+        if until is None:
+            return None
+        begin = self._snapshot.now
+        return round(instant_of("simulation", name, until, begin, least=begin) * 1e6)
+
+    def _must_end(self, until: object) -> None:
         """Raise if what was to run until its end has none."""
         if until is not None:
             return
@@ -209,12 +226,12 @@ class Simulation:
             "(victim_cooldown, max_victims_per_hour)"
         )
 
-    def portions(self, until: float | None = None) -> Iterator[float]:
+    def portions(self, until: float | str | timedelta | None = None) -> Iterator[float]:
         """Let time go by as `run` does, but stop now and then.
 
         Parameters
         ----------
-        until : number, optional
+        until : number, str or timedelta, optional
             As of `run`.
 
         Yields
@@ -227,30 +244,45 @@ class Simulation:
         InputError
             As of `run`.
         """
-        while not self._core.run(_micros(until), _PORTION, until is None):
+        while not self.advance(until, _PORTION):
             yield self.now
-        self._must_end(until)
+        with self._lock:
+            self._must_end(until)
         yield self.now
 
-    def advance(self, until: float | None, steps: int) -> bool:
-        """Let time go by as `run` does, but for so many steps at most; whether it has come to the end."""
-        return bool(self._core.run(_micros(until), steps, until is None))
+    @one_at_a_time
+    def advance(self, until: float | str | timedelta | None, steps: int) -> bool:
+        """Let time go by as `run` does, but for so many steps at most; whether it has come to the end.
+
+        Parameters
+        ----------
+        until : number, str or timedelta, optional
+            As of `run`.
+        steps : int
+            At least 1.
+        """
+        steps = count_of("simulation", "steps", steps, 1, 2**62)
+        return bool(self._core.run(self._micros(until), steps, until is None))
 
     @property
     def now(self) -> float:
         """The clock, in seconds."""
-        return float(self._core.now) / 1e6
+        with self._lock:
+            return float(self._core.now) / 1e6
 
     @property
     def done(self) -> bool:
         """Whether nothing can happen any more."""
-        return bool(self._core.done)
+        with self._lock:
+            return bool(self._core.done)
 
     @property
     def preemptions(self) -> int:
         """How many allocations were asked to leave so far; O(decisions)."""
-        return int(self._core.preemptions)
+        with self._lock:
+            return int(self._core.preemptions)
 
+    @one_at_a_time
     def copy(self) -> Simulation:
         """Return another run that stands where this one does; each can continue without the other.
 
@@ -264,26 +296,33 @@ class Simulation:
         and are run from the beginning, in the time that it took to come here.
         """
         other = object.__new__(type(self))
-        other.__dict__ |= self.__dict__ | {"_core": self._core.copy()}
+        other.__dict__ |= self.__dict__ | {"_core": self._core.copy(), "_lock": RLock()}
         return other
 
     __copy__ = copy
 
-    def at(self, time: float) -> Simulation:
+    @one_at_a_time
+    def at(self, time: float | str | timedelta) -> Simulation:
         """Return another run of the same, at any instant of it, also one that has passed.
 
         Parameters
         ----------
-        time : number
-            Seconds; what happens at that instant is in it.
+        time : number, str or timedelta
+            As ``until`` of `run`; what happens at that instant is in it.
 
         Returns
         -------
         Simulation
+
+        Raises
+        ------
+        InputError
+            If it is no instant, or before the beginning.
         """
-        expect(time >= self._snapshot.now, "simulation", "time", time, "no instant before the beginning")
-        other = self.copy() if time >= self.now else self._of(self._made)
-        other.run(time)
+        begin = self._snapshot.now
+        instant = instant_of("simulation", "time", time, begin, least=begin)
+        other = self.copy() if instant >= self.now else self._of(self._made)
+        other.run(instant)
         return other
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -293,8 +332,13 @@ class Simulation:
         ----------
         path : str or path-like
             Replaced at once or not at all.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written; an old file is then as it was.
         """
-        replace_file(path, _MAGIC + pickle.dumps(self))
+        write_run(path, self)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Simulation:
@@ -303,7 +347,7 @@ class Simulation:
         Parameters
         ----------
         path : str or path-like
-            A pickle: load only what you saved yourself.
+            A pickle behind a head with its length and digest: load only what you saved yourself.
 
         Returns
         -------
@@ -312,15 +356,14 @@ class Simulation:
         Raises
         ------
         InputError
-            If it is no saved run, or one of another version, which might come to something else.
+            If it is no saved run, one of another version, which might come to something else, or not whole.
+        OSError
+            If it cannot be read.
         """
-        content = Path(path).read_bytes()
-        if not content.startswith(_MAGIC):
-            message = f"{os.fspath(path)} is no saved simulation of version {_core.__version__}"
-            raise InputError([Problem("simulation", None, None, "path", "format", None, printable(message))])
-        run: Simulation = pickle.loads(content[len(_MAGIC) :])  # noqa: S301 - see the docstring
+        run: Simulation = read_run(path)
         return run
 
+    @one_at_a_time
     def __reduce__(self) -> tuple[Any, ...]:
         return _stands_at, (self._made, self._core.steps, self._core.now)
 
@@ -340,6 +383,7 @@ class Simulation:
         self._policy = self._sharing[0]
         self._made = (self._made[0], self._policy, *self._made[2:])
 
+    @one_at_a_time
     def snapshot(self) -> Snapshot:
         """Return the cluster as it is now.
 
@@ -386,9 +430,14 @@ class Simulation:
         """
         return self._policy.plan(self.snapshot(), None, on)
 
+    @one_at_a_time
     def result(self) -> Result:
         """Return what has happened so far."""
-        core = self._core
+        core, pools = self._core, self._snapshot.pool_count
+        many = core.samples * pools
+        series = (
+            partial(too_many_samples, many) if many > MOST_SAMPLED else partial(samples, core.series(), pools)
+        )
         return Result(
             self._snapshot,
             self._policy,
@@ -399,62 +448,12 @@ class Simulation:
                 allocations=core.allocations(),
                 operations=core.operations(),
                 decisions=core.decisions(),
-                series=partial(samples, core.series(), self._snapshot.pool_count),
+                series=series,
                 spells=core.spells(),
             ),
             (self._snapshot.now, self.now),
             {**core.counts(), "clocks": {name: micros / 1e6 for name, micros in self._clocks.items()}},
         )
-
-
-def simulate(
-    snapshot: Snapshot,
-    policy: Policy,
-    workload: Workload,
-    until: float | None = None,
-    *,
-    rng: int | np.random.Generator | None = None,
-    progress: bool = False,
-    literal: bool = False,
-    series_every: float | str | None = None,
-    give_up_after: int = _TURNS,
-    **clocks: float | str,
-) -> Result:
-    """Return what happens when a policy runs a cluster to which a workload comes.
-
-    Parameters
-    ----------
-    snapshot, policy, workload, rng, literal, series_every, give_up_after, **clocks
-        As of `Simulation`.
-    until : number, optional
-        Seconds; by default until nothing can happen any more.
-    progress : bool
-        Whether a bar shows how far it is.
-
-    Returns
-    -------
-    Result
-
-    Raises
-    ------
-    InputError
-        As of `Simulation` and `Simulation.run`.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> work = eh.simulate.Workload({"name": ["a", "b"], "resources.cpu": [2, 4], "submit_time": [0, 5],
-    ...                              "run_time": [60, 30]})
-    >>> result = eh.simulate(work.snapshot(nodes=1, cpu=4), eh.policies.YTsaurus(), work)
-    >>> result.operations["waited"].tolist()
-    [0.0, 55.0]
-    """
-    options = {"literal": literal, "series_every": series_every, "give_up_after": give_up_after}
-    run = Simulation(snapshot, policy, workload, rng=rng, **options, **clocks)  # type: ignore[arg-type]
-    if progress:
-        _with_bar(run, workload, until)
-    run.run(until)
-    return run.result()
 
 
 def _stands_at(of: tuple[Any, ...], steps: int, now: int) -> Simulation:
@@ -468,17 +467,3 @@ def _stands_at(of: tuple[Any, ...], steps: int, now: int) -> Simulation:
 
 def _endless(message: str) -> InputError:
     return InputError([Problem("simulation", None, None, "until", "endless", None, printable(message))])
-
-
-def _micros(until: float | None) -> int | None:
-    return None if until is None else round(until * 1e6)
-
-
-def _with_bar(run: Simulation, workload: Workload, until: float | None) -> None:
-    tqdm = require("tqdm.auto", "progress").tqdm
-    begin = run.now
-    end = workload.end if until is None else min(workload.end, until)
-    with tqdm(total=round(max(end - begin, 0)), unit="s", desc="simulated") as bar:
-        for i in range(1, _SLICES + 1):
-            run.run(begin + (end - begin) * i / _SLICES)
-            bar.update(round(run.now - begin) - bar.n)

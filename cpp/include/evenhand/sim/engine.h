@@ -52,6 +52,7 @@ class Engine {
   const std::shared_ptr<Planner>& shared_planner() const noexcept { return planner_; }
   const Log& log() const noexcept { return log_; }
   Column<Time> sampled() const;  // the instants of all samples
+  Index samples() const noexcept { return sampled_; }
   const Options& options() const noexcept { return options_; }
   Time now() const noexcept { return now_; }
   Time begin() const noexcept { return begin_; }
@@ -207,6 +208,8 @@ class Engine {
 
   // --- the log
   void sample(Time until);
+  Time sample_time(Index sample) const noexcept;
+  Index samples_before(Time until) const noexcept;
   void lack(Id operation, double lacks);
   double lacked(Id operation) const;  // since it last changed
   void note_spells();

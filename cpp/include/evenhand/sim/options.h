@@ -22,6 +22,7 @@ struct Options {
   bool saved_progress = false;                // likewise, at each checkpoint
   bool literal = false;        // every tick is visited, whether or not anything is due
   Time series_every = 0;       // of samples; 0: none
+  Index series_evenly = 0;     // so many samples, then spans get longer; 0: they never do
   Index give_up_after = 1000;  // turns of an operation without end
 };
 

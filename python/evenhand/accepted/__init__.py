@@ -1,0 +1,36 @@
+"""What functions accept: kinds by annotations, spans and counts, and a decorator that refuses all else."""
+
+from __future__ import annotations
+
+from evenhand.accepted.checked import checked, fit_together, refuse, taken
+from evenhand.accepted.kinds import Kind, Refused, plain
+from evenhand.accepted.spans import (
+    COUNT,
+    FLAG,
+    MOST,
+    SEED,
+    count_of,
+    instant_of,
+    part_of,
+    scale_of,
+    seconds_of,
+)
+
+__all__ = [
+    "COUNT",
+    "FLAG",
+    "MOST",
+    "SEED",
+    "Kind",
+    "Refused",
+    "checked",
+    "count_of",
+    "fit_together",
+    "instant_of",
+    "part_of",
+    "plain",
+    "refuse",
+    "scale_of",
+    "seconds_of",
+    "taken",
+]

@@ -1,0 +1,149 @@
+"""Functions that refuse arguments of other kinds than their annotations say."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+
+from evenhand.accepted.kinds import Kind, Refused, kind_of_annotation
+from evenhand.building.problems import shorten
+from evenhand.errors import InputError, Problem, printable
+
+__all__ = ["checked", "fit_together", "refuse", "taken"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def refuse(function: str, argument: str, value: object, rule: str, predicate: str) -> InputError:
+    """Return the error of an argument that breaks a rule.
+
+    Parameters
+    ----------
+    function, argument : str
+        Their names.
+    value : object
+        What was given.
+    rule : str
+        Code of the rule.
+    predicate : str
+        What is said behind the argument's name: "is 0; it must be positive".
+
+    Returns
+    -------
+    InputError
+    """
+    message = printable(f"{argument} {predicate}")
+    return InputError([Problem(function, None, None, argument, rule, printable(shorten(value)), message)])
+
+
+def taken(function: str, argument: str, value: Any, kind: Kind) -> Any:
+    """Return an argument as plain Python has it.
+
+    Parameters
+    ----------
+    function, argument : str
+        For the problem.
+    value : object
+        What was given.
+    kind : Kind
+        What it may be.
+
+    Returns
+    -------
+    object
+
+    Raises
+    ------
+    InputError
+        If it is of another kind; also if it cannot be looked at, as it is nested without end or fails itself.
+    """
+    try:
+        return kind.accept(value)
+    except Refused as error:
+        raise refuse(function, argument + error.at, value, error.rule, str(error)) from None
+    except RecursionError:
+        raise refuse(function, argument, value, "depth", "is nested too deeply") from None
+
+
+def checked(name: str, **kinds: Kind | str) -> Callable[[F], F]:
+    """Return a decorator: what is decorated refuses arguments of other kinds than it says.
+
+    NumPy's scalars become numbers of Python. What is `Any` is left to the function. A wrong number of
+    arguments is Python's TypeError, as ever.
+
+    Parameters
+    ----------
+    name : str
+        What problems call the function.
+    **kinds
+        Kinds of parameters whose annotations say less, or annotations in the place of theirs.
+
+    Returns
+    -------
+    callable
+        Takes a function, or a class, whose constructor it then is.
+    """
+
+    def decorate(function: Any) -> Any:
+        if isinstance(function, type):
+            function.__init__ = decorate(function.__init__)  # type: ignore[misc]
+            return function
+        signature = inspect.signature(function)
+
+        @functools.cache
+        def known() -> tuple[Mapping[str, Kind], Kind | None, str | None]:
+            every: dict[str, Kind] = {}
+            rest = None
+            for p in signature.parameters.values():
+                said = kinds.get(p.name, p.annotation)
+                kind = kind_of_annotation(said) if isinstance(said, str) else said
+                if isinstance(kind, Kind) and kind.words != "anything":
+                    every[p.name] = kind
+                if p.kind is p.VAR_KEYWORD:
+                    rest = p.name
+            return every, every.get(rest or ""), rest
+
+        @functools.wraps(function)
+        def call(*positional: Any, **named: Any) -> Any:
+            try:
+                bound = signature.bind(*positional, **named)
+            except TypeError:
+                return function(*positional, **named)  # says what is missing, or too much
+            every, each, rest = known()
+            for argument, value in bound.arguments.items():
+                if argument == rest:
+                    if each is not None:
+                        bound.arguments[argument] = {k: taken(name, k, v, each) for k, v in value.items()}
+                elif argument in every and not _is_default(signature, argument, value):
+                    bound.arguments[argument] = taken(name, argument, value, every[argument])
+            return function(*bound.args, **bound.kwargs)
+
+        return call
+
+    return decorate
+
+
+def _is_default(signature: inspect.Signature, argument: str, value: Any) -> bool:
+    return value is signature.parameters[argument].default
+
+
+def fit_together(function: str, **arrays: Any) -> None:
+    """Refuse arrays whose shapes do not fit together.
+
+    Raises
+    ------
+    InputError
+        If NumPy cannot broadcast them.
+    """
+    given = {name: np.shape(value) for name, value in arrays.items() if value is not None}
+    try:
+        np.broadcast_shapes(*given.values())
+    except ValueError:
+        names = ", ".join(given)
+        said = " and ".join(str(shape) for shape in dict.fromkeys(given.values()))
+        message = f"{names} have shapes {said}, which do not fit together"
+        raise InputError([Problem(function, None, None, names, "length", None, message)]) from None
