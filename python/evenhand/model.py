@@ -288,8 +288,7 @@ class Snapshot(Frozen):
         """
         expect(hasattr(plan, "decisions"), "after", "plan", plan, "a Plan")
         if plan.snapshot != self:
-            said = "plan was made of another snapshot"
-            raise InputError.about("after", "plan", "another", said)
+            raise InputError.about("after", "plan", "another", "the plan was made of another snapshot")
         return self._build(after(self, plan.decisions.columns, plan.handed), Report())
 
     def to_dict(self) -> dict[str, Any]:
@@ -360,8 +359,7 @@ class Snapshot(Frozen):
             If the table has no settings.
         """
         if "settings" not in looked_up(TABLES, table, "table").names:
-            said = f"rows of {table} have no settings"
-            raise NoSuchNameError.about("settings", "table", "exists", said, str(table))
+            raise NoSuchNameError.about("settings", "table", "exists", f"rows of {table} have no settings")
         rows: Mapping[int, Mapping[str, Any]]
         rows = self._once(f"settings of {table}", lambda: freeze(self._settings.get(table, {})))
         return rows

@@ -66,3 +66,42 @@ def test_more_samples_than_memory_has_room_for_are_not_laid_out() -> None:
     with pytest.raises(eh.InputError, match=r"2,147,483,648 rows of samples; give a longer span") as error:
         _ = found.series
     assert error.value.problems[0].field == "series_every"
+
+
+def test_what_operations_lacked_is_the_same_whether_or_not_spans_get_longer() -> None:
+    """What runs has all and may not be preempted: what waits lacks its half at every instant."""
+    rows = {"name": ["a", "b"], "pool": ["x", "y"], "resources.cpu": [8, 8], "submit_time": [0, 0]}
+    work = eh.simulate.Workload({**rows, "run_time": [30 * DAY, 10], "preemptible": [False, True]})
+    start, policy = work.snapshot(nodes=1, cpu=8), eh.policies.YTsaurus()
+    longer = eh.simulate.simulate(start, policy, work, 20 * DAY)
+    assert len(longer.raw["series"]["time"]) > 3 * 8000
+    assert list(longer.operations["shortfall"]) == pytest.approx([0, 0.5 * 20 * 24], abs=0.5)
+    even = eh.simulate.simulate(start, policy, work, 20 * DAY, series_every=600)
+    assert list(even.operations["shortfall"]) == pytest.approx([0, 0.5 * 20 * 24], abs=0.5)
+
+
+@pytest.mark.parametrize("until", [float("nan"), float("inf"), 1e19, "soon", -1, 999.999, True, None, b"1"])
+def test_an_end_that_is_none_is_refused(until: object) -> None:
+    start = WORK.snapshot(nodes=2, cpu=8, now=1000)
+    policy = eh.policies.YTsaurus()
+    calls = [lambda: Simulation(start, policy, WORK).at(until)]  # type: ignore[arg-type]
+    if until is not None:
+        calls += [
+            lambda: eh.simulate.simulate(start, policy, WORK, until),  # type: ignore[arg-type]
+            lambda: Simulation(start, policy, WORK).run(until),  # type: ignore[arg-type]
+            lambda: Simulation(start, policy, WORK).advance(until, 1),  # type: ignore[arg-type]
+            lambda: [*Simulation(start, policy, WORK).portions(until)],  # type: ignore[arg-type]
+        ]
+    for call in calls:
+        with pytest.raises(eh.InputError) as error:
+            call()
+        assert error.value.problems[0].field in ("until", "time")
+
+
+@pytest.mark.parametrize("until", [1000, 1000.0, "0s", "1h", 4600])
+def test_ends_at_the_beginning_and_after_it(until: float | str) -> None:
+    start = WORK.snapshot(nodes=2, cpu=8, now=1000)
+    result = eh.simulate.simulate(start, eh.policies.YTsaurus(), WORK, until)
+    assert result.span[0] == 1000
+    whole = until in (4600, "1h")
+    assert result.span[1] == (4600 if whole else 1000)
