@@ -222,6 +222,7 @@ LAWS = {
         """
     ),
     "node_sort_policy": partition("- name: a", "nodesortpolicy: {type: spread}"),
+    "placement_filter": partition("- name: a", "placementrules: [{name: tag, filter: {users: [1st]}}]"),
     "placement_rule": partition("- name: a", "placementrules: [{name: tag, filter: {type: maybe}}]"),
 }
 
@@ -309,7 +310,7 @@ partitions:
         ("partitions: [", 1, "yaml"),
         ("partitions:\n  - name: a\n   queues: []", 3, "yaml"),
         ("", 1, "required"),
-        ("a: 1\n---\nb: 2", 2, "yaml"),
+        ("a: 1\n---\nb: 2", 3, "yaml"),
         ("partitions: &a [*a]", 1, "yaml"),
         ("partitions: []", 1, "required"),
         ("partitions: [{name: default}]", 1, "required"),

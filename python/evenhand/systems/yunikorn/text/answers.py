@@ -76,6 +76,8 @@ _QUEUE: Final = {
             *("childNames", "absUsedCapacity", "maxRunningApps", "runningApps", "currentPriority"),
             *("allocatingAcceptedApps", "sortingPolicy", "prioritySorting", "preemptionEnabled"),
             *("isPreemptionFence", "preemptionDelay", "isPriorityFence", "priorityOffset"),
+            *("quotaPreemptionDelay", "quotaPreemptionStartTime", "isQuotaPreemptionRunning"),
+            *("unschedAskBackoff", "askBackoffDelay"),
         ),
         "-",
     ),

@@ -82,6 +82,8 @@ class Rule:
     line: int
     name: str = ""
     filter_type: str = ""
+    users: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
     parent: Rule | None = None
 
 
@@ -285,12 +287,12 @@ class _Reader:
         kept: dict[str, Tree] = {}
         if "filter" in parts:
             kept = self.fields(parts["filter"], f"{name}.filter", ("type", "users", "groups"))
-        for key in ("users", "groups"):
-            self.texts(kept.get(key), f"{name}.filter.{key}")
         return Rule(
             tree.line,
             self.text(parts.get("name"), f"{name}.name"),
             self.text(kept.get("type"), f"{name}.filter.type"),
+            self.texts(kept.get("users"), f"{name}.filter.users"),
+            self.texts(kept.get("groups"), f"{name}.filter.groups"),
             self.rule(parts["parent"], f"{name}.parent") if "parent" in parts else None,
         )
 

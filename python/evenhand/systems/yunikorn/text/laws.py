@@ -35,12 +35,14 @@ LAWS: Final[Mapping[str, str]] = {
     "limit_within_parent": "A limit fits in the one that the same user or group has above.",
     "node_sort_policy": "Nodes are sorted fair or binpacking, by weights that are not negative.",
     "placement_rule": "A placement rule's name is an identifier, and its filter allows or denies.",
+    "placement_filter": "The only user or group of a placement filter is a name or a regular expression.",
 }
 
 _NAME = re.compile(r"[a-zA-Z0-9_:#/@-]{1,64}")
 _USER = re.compile(r"[_a-zA-Z][a-zA-Z0-9:#/_.@-]*[$]?")
 _GROUP = re.compile(r"[_a-zA-Z][a-zA-Z0-9:_.-]*")
 _RULE = re.compile(r"[_a-zA-Z][a-zA-Z0-9_]*")
+_SPECIAL = re.compile(r"[\^$*+?()\[{}|]")  # what tells a regular expression from a name
 _ALL = "*"
 
 #: Of a user or a group: what it may have of resources, and of applications (0: any number).
@@ -205,5 +207,20 @@ def _rule(rule: Rule, found: Found) -> None:
     if rule.filter_type.lower() not in ("", "allow", "deny"):
         message = f"of a placement rule is {rule.filter_type}; it must be allow or deny"
         found.add(rule.line, None, "filter.type", "placement_rule", rule.filter_type, message)
+    for kind, names, pattern in (("users", rule.users, _USER), ("groups", rule.groups, _GROUP)):
+        # Of several, those that are no names are ignored; the only one must be good.
+        if len(names) == 1 and not pattern.fullmatch(names[0]) and not _expression(names[0]):
+            message = (
+                f"of a placement rule is {names[0] or 'empty'}; it must be a name or a regular expression"
+            )
+            found.add(rule.line, None, f"filter.{kind}", "placement_filter", names[0], message)
     if rule.parent is not None:
         _rule(rule.parent, found)
+
+
+def _expression(said: str) -> bool:
+    try:
+        re.compile(said)
+    except (re.error, RecursionError, OverflowError):
+        return False
+    return _SPECIAL.search(said) is not None

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from evenhand.arguments import instant_of
 from evenhand.building.jsontable import resting_collector
 from evenhand.building.problems import nearest
 from evenhand.config.rows import raise_found
@@ -19,7 +21,8 @@ from evenhand.systems.yunikorn.text.answers import read_answers
 from evenhand.systems.yunikorn.text.build import Builder
 from evenhand.systems.yunikorn.text.config import Partition, read_partitions
 from evenhand.systems.yunikorn.text.laws import check
-from evenhand.systems.yunikorn.text.tree import FILE, Found, parse
+from evenhand.systems.yunikorn.text.manifest import configuration
+from evenhand.systems.yunikorn.text.tree import FILE, Found
 
 if TYPE_CHECKING:
     from evenhand.systems.base import Policy
@@ -82,7 +85,7 @@ def read(
     applications: Any = None,
     nodes: Any = None,
     partition: str = "default",
-    now: float | None = None,
+    now: float | datetime | str | None = None,
     opted_out: Collection[str] | None = None,
     never_preempting: Collection[str] | None = None,
 ) -> Reading:
@@ -91,17 +94,18 @@ def read(
     Parameters
     ----------
     config : str or path-like, optional
-        Text of a queue configuration, or (path-like) a file. It says what configured queues may have; where
-        the answers differ, it is right, so that a change can be tried before it is made.
+        Text of a queue configuration, or (path-like) a file; also of the ConfigMap that has it, alone or
+        among other manifests. It says what configured queues may have; where the answers differ, it is
+        right, so that a change can be tried before it is made.
     dump : str, bytes, path-like or mapping, optional
         The full state dump (``/ws/v1/fullstatedump``).
     queues, applications, nodes : str, bytes, path-like, list or mapping, optional
         Answers of ``/ws/v1/partition/{partition}/queues``, applications of all queues in one list, and
         ``.../nodes``; each stands in the place of its part of the dump.
     partition : str, default "default"
-    now : float, optional
-        Seconds since 1970; by default the dump's time. Without a dump it must be given where there are
-        applications.
+    now : float, datetime or str, optional
+        Seconds since 1970, a datetime with a time zone, or ISO text; by default the dump's time. Without a
+        dump it must be given where there are applications.
     opted_out : collection of str, optional
         Keys of allocations (uids of pods) that wish not to be preempted; the interface does not tell.
     never_preempting : collection of str, optional
@@ -137,14 +141,17 @@ def read(
     >>> reading.snapshot.to_dict()["pools"][0]["strong_guarantee"]
     {'vcore': 0.5, 'memory': 2147483648}
     """
-    said = None if config is None else _configured(config, partition)
+    at = None if now is None else instant_of("yunikorn.read", "now", now)
+    said, passed_over = (None, ()) if config is None else _configured(config, partition)
     answers = read_answers(partition, dump=dump, queues=queues, applications=applications, nodes=nodes)
     if said is None and not answers.queues:
         message = (
             f"queues of the partition {partition} are missing: neither a configuration nor an answer has them"
         )
         raise_found([Problem("queues", None, None, None, "required", None, message)])
-    builder = Builder(answers, said, now, opted_out, never_preempting)
+    builder = Builder(answers, said, at, opted_out, never_preempting)
+    if passed_over:
+        builder.notes.add("yunikorn_not_read", "Beside the queues the manifests have", *passed_over)
     data = builder.build()
     settings = {}
     if said is not None:
@@ -153,15 +160,17 @@ def read(
     return Reading(Snapshot.from_dict(data), freeze(settings), diagnostics, tuple(builder.triggered))
 
 
-def _configured(config: str | os.PathLike[str], partition: str) -> Partition:
+def _configured(config: str | os.PathLike[str], partition: str) -> tuple[Partition, tuple[str, ...]]:
+    """Return a partition of a configuration, and what stands beside that one."""
     found = Found()
-    partitions = read_partitions(parse(config, found), found)
+    given = configuration(config, found)
+    partitions = read_partitions(given.tree, found)
     if not found.problems:
         check(partitions, found)
     found.complain()
     for one in partitions:
         if one.name.lower() == partition.lower():
-            return one
+            return one, given.passed_over
     names = [one.name for one in partitions]
     message = f"partition is {partition}; there are {', '.join(names)}{nearest(partition, names)}"
     raise_found([Problem(FILE, None, None, "partition", "exists", partition, message)])

@@ -12,7 +12,7 @@ from evenhand.building.problems import shorten
 from evenhand.config.rows import raise_found
 from evenhand.errors import InputError, Problem, require
 
-__all__ = ["FILE", "Found", "Listed", "Mapped", "Text", "Tree", "parse"]
+__all__ = ["FILE", "Found", "Listed", "Mapped", "Text", "Tree", "parse_all"]
 
 #: What problems call the text.
 FILE = "queues.yaml"
@@ -23,11 +23,18 @@ _MERGE = "<<"
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A scalar as it is written; an empty one, null or ``~`` without quotes, is None."""
+    """A scalar as it is written; an empty one, null or ``~`` without quotes, is None.
+
+    Attributes
+    ----------
+    plain, block : bool
+        Whether it stands without quotes, or in the lines below (``|``).
+    """
 
     line: int
     said: str | None
     plain: bool
+    block: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +79,13 @@ class Found:
 class _Reader:
     """Makes a tree of PyYAML's nodes."""
 
-    def __init__(self, yaml: Any, found: Found) -> None:
-        self.yaml, self.found = yaml, found
+    def __init__(self, yaml: Any, found: Found, before: int) -> None:
+        self.yaml, self.found, self.before = yaml, found, before
         self.left = _MOST
         self.above: set[int] = set()
 
     def read(self, node: Any) -> Tree:
-        line = node.start_mark.line + 1
+        line = self.line(node)
         self.left -= 1
         if id(node) in self.above or self.left < 0:
             what = "stands within itself" if self.left >= 0 else "make more of it than can be read"
@@ -88,7 +95,7 @@ class _Reader:
         if isinstance(node, self.yaml.ScalarNode):
             plain = node.style is None
             empty = plain and node.tag.endswith(":null")
-            return Text(line, None if empty else str(node.value), plain)
+            return Text(line, None if empty else str(node.value), plain, node.style == "|")
         self.above.add(id(node))
         tree: Tree
         if isinstance(node, self.yaml.SequenceNode):
@@ -98,11 +105,15 @@ class _Reader:
         self.above.discard(id(node))
         return tree
 
+    def line(self, node: Any) -> int:
+        """Return the line of the whole text on which a node stands."""
+        return int(node.start_mark.line) + 1 + self.before
+
     def _mapped(self, node: Any, line: int) -> Mapped:
         parts: dict[str, tuple[int, Tree]] = {}
         merged: dict[str, tuple[int, Tree]] = {}
         for key, value in node.value:
-            at = key.start_mark.line + 1
+            at = self.line(key)
             if not isinstance(key, self.yaml.ScalarNode):
                 self.found.add(at, None, "key", "type", None, "is a list or mapping; it must be a word")
                 continue
@@ -122,8 +133,12 @@ class _Reader:
         return Mapped(line, {**merged, **parts})
 
 
-def parse(source: str | os.PathLike[str], found: Found) -> Tree:
-    """Return the tree of a YAML text.
+def _empty(tree: Tree) -> bool:
+    return isinstance(tree, Text) and tree.said is None
+
+
+def parse_all(source: str | os.PathLike[str], found: Found, before: int = 0) -> list[Tree]:
+    """Return the trees of the documents of a YAML text.
 
     Parameters
     ----------
@@ -131,15 +146,18 @@ def parse(source: str | os.PathLike[str], found: Found) -> Tree:
         The text, or (path-like) a file.
     found : Found
         Gets a problem for each key that is there twice.
+    before : int
+        Lines before the text, if it stands in another one.
 
     Returns
     -------
-    Tree
+    list of Tree
+        One at least; empty documents are none.
 
     Raises
     ------
     InputError
-        If it is no YAML, more than one document or empty, or its aliases cannot be followed.
+        If it is no YAML or empty, or its aliases cannot be followed.
     MissingExtraError
         If PyYAML is not installed.
     OSError
@@ -149,7 +167,8 @@ def parse(source: str | os.PathLike[str], found: Found) -> Tree:
     wrong = Found()
     try:
         text = source if isinstance(source, str) else Path(source).read_text(encoding="utf-8")
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        text = text.removeprefix("\ufeff")
+        nodes = list(yaml.compose_all(text, Loader=yaml.SafeLoader))
     except UnicodeDecodeError as error:
         wrong.add(1, None, None, "yaml", None, f"the text is no UTF-8: {error.reason}")
         raise InputError(wrong.problems) from error
@@ -159,9 +178,12 @@ def parse(source: str | os.PathLike[str], found: Found) -> Tree:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         said = getattr(error, "problem", None) or str(error).split("\n", 1)[0]
-        wrong.add(1 if mark is None else mark.line + 1, None, None, "yaml", None, f"this is no YAML: {said}")
+        line = before + (1 if mark is None else mark.line + 1)
+        wrong.add(line, None, None, "yaml", None, f"this is no YAML: {said}")
         raise InputError(wrong.problems) from error
-    if node is None:
-        wrong.add(1, None, None, "required", None, "the text is empty; it must have partitions")
+    reader = _Reader(yaml, found, before)
+    trees = [tree for node in nodes if not _empty(tree := reader.read(node))]
+    if not trees:
+        wrong.add(before + 1, None, None, "required", None, "the text is empty; it must have partitions")
         raise InputError(wrong.problems)
-    return _Reader(yaml, found).read(node)
+    return trees
