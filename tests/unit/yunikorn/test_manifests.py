@@ -99,11 +99,11 @@ def test_the_policy_group_names_the_key() -> None:
 
 @pytest.mark.parametrize("before", ["", "# a comment\n\n", DEPLOYMENT + "---\n"])
 def test_lines_are_those_of_the_manifest(before: str) -> None:
-    text = before + config_map(QUEUES.replace("guaranteed", "guaranted"))
+    text = before + config_map(QUEUES.replace("guaranteed", "guarantees"))
     with pytest.raises(eh.InputError) as caught:
         yunikorn.read(text)
     (problem,) = caught.value.problems
-    assert "guaranted" in text.splitlines()[(problem.row or 0) - 1]
+    assert "guarantees" in text.splitlines()[(problem.row or 0) - 1]
     text = before + config_map("partitions: [")
     with pytest.raises(eh.InputError) as caught:
         yunikorn.read(text)
