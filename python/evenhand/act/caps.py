@@ -85,7 +85,7 @@ class Caps:
         run : int
             Victims of this run so far.
         victims : iterable of tuple
-            (job, owner) of the step; owners may be None where they are not known yet.
+            (job, owner) of the step; owners may be None where they are not known yet, "" where there is none.
 
         Returns
         -------
@@ -103,7 +103,7 @@ class Caps:
         ]
         for owner in dict.fromkeys(owner for _, owner in new if owner is not None):
             before, more = sum(o == owner for _, o, _ in recent), sum(o == owner for _, o in new)
-            what = f"victims of owner {owner} within an hour"
+            what = f"victims of {f'owner {owner}' if owner else 'jobs without an owner'} within an hour"
             found.append(("per_owner", owner, self.per_owner, before, more, what))
         for job in dict.fromkeys(job for job, _ in new):
             before = sum(j == job for _, _, j in today)

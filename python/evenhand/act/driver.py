@@ -288,9 +288,13 @@ class Driver:
         return Row(task.step.number, task.beneficiary, victims, "dry_run", (), reason, tuple(commands))
 
     def _capped(self, task: Task, standings: dict[str, Standing]) -> list[Refusal]:
-        """Return whether so many may leave; of owners as far as they are known."""
+        """Return whether so many may leave; of owners as far as they are known.
+
+        Jobs that were looked at and have no owner count as those of one.
+        """
         self._owners |= {job: standing.owner for job, standing in standings.items() if standing.owner}
-        owners = [(job, self._owners.get(job)) for job in task.victims]
+        nobody = dict.fromkeys(standings, "")
+        owners = [(job, self._owners.get(job, nobody.get(job))) for job in task.victims]
         excess = self.caps.exceeded(self.book, self.timing.now(), self._victims, owners)
         return [Refusal("cap", excess.message)] if excess else []
 

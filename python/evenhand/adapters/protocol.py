@@ -42,9 +42,10 @@ class Standing:
     turn : int
         How often it went back to the queue: an eviction by requeue shows in it.
     started : bool
-        Whether it has ever run in this turn.
+        Whether it has ever run in this turn: true of all that runs. A driver sees in it that a beneficiary
+        has started.
     owner : str
-        Whose it is, for caps.
+        Whose it is, for caps; empty only of what the cluster knows no more.
     requeueable : bool
         Whether it may go back to the queue without being lost.
     held : bool
@@ -59,13 +60,18 @@ class Standing:
 
     name: str
     state: State
-    turn: int = 0
-    started: bool = False
-    owner: str = ""
+    turn: int
+    started: bool
+    owner: str
     requeueable: bool = True
     held: bool = False
     detail: str = ""
     marked: bool = False
+
+    @classmethod
+    def gone(cls, name: str, detail: str = "") -> Standing:
+        """Return how a job stands that the cluster knows no more."""
+        return cls(name, "gone", 0, started=False, owner="", detail=detail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +153,13 @@ class Adapter(Protocol):
         ...
 
     def do(self, action: str, name: str, reason: str) -> Answer:
-        """Carry out an action on a job; what went wrong is an `Answer`, never an exception."""
+        """Carry out an action, of `ACTIONS`, on a job; what went wrong is an `Answer`, never an exception.
+
+        ``"note"``: write the reason where people look. ``"requeue"``: end it, and put it into the queue.
+        ``"requeue_hold"``: likewise, but held there. ``"cancel"``: end it. ``"suspend"``, ``"resume"``: stop
+        it where it stands, and let it run on. ``"release"``: let a held job be started. An eviction is asked
+        for only if `action` returned it; what the cluster has no command for is refused.
+        """
         ...
 
     def room(self, name: str) -> bool:

@@ -7,13 +7,16 @@ played, in which nothing else happens meanwhile.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from evenhand.testing._laws import must
 
 if TYPE_CHECKING:
-    from evenhand.adapters.protocol import Adapter
+    from evenhand.act.report import Row
+    from evenhand.adapters.protocol import Adapter, Standing
     from evenhand.model import Snapshot
 
 __all__ = ["check_adapter"]
@@ -21,11 +24,17 @@ __all__ = ["check_adapter"]
 _NOBODY = "999999999"  # a number: systems that name jobs so refuse to look for a word
 _RUNS = ("running", "suspended", "leaving", "unknown")
 _WAITS = ("pending", "held", "unknown")
+_MOST_AGE = 3600.0  # of a plan that is carried out: on a slow machine, too
 _REASON = "a reason; with 'quotes', $(signs) and\nlines"
 
 
 def check_adapter(
-    adapter: Adapter, *, victim: str | None = None, mode: str | None = "requeue", timeout: float = 10.0
+    adapter: Adapter,
+    *,
+    victim: str | None = None,
+    beneficiary: str | None = None,
+    mode: str | None = "requeue",
+    timeout: float = 10.0,
 ) -> list[str]:
     """Hold an adapter against what a driver relies on.
 
@@ -35,7 +44,11 @@ def check_adapter(
         Of a cluster in which nothing else happens meanwhile. At least one job should run, and one wait:
         what there is none of is not checked.
     victim : str, optional
-        A running job that is evicted, and released if it was held. Without one nothing is changed.
+        A running job that is evicted, and released if it was held.
+    beneficiary : str, optional
+        A waiting job for which the adapter's policy preempts: its plan is carried out to the end by
+        `evenhand.act.Driver`, after a run under a cap per owner that lets no job go. Without a victim and a
+        beneficiary nothing is changed.
     mode : str or None
         How the victim leaves (`evenhand.reasons.MODES`).
     timeout : float
@@ -66,6 +79,7 @@ def check_adapter(
         says_which_cluster,
         snapshots_agree,
         jobs_stand_as_the_snapshot_says,
+        owners_are_its_users,
         unknown_jobs_are_gone,
         modes_have_actions,
         commands_change_nothing,
@@ -74,10 +88,12 @@ def check_adapter(
         its_policy_plans,
         no_descriptor_is_kept,
     ]
+    named = [(check.__name__, check) for check in checks]
     if victim is not None:
-        checks.append(lambda one: _evicts(one, victim, mode, timeout))
-    for check in checks:
-        name = "evicts_and_releases" if check.__name__ == "<lambda>" else check.__name__
+        named.append(("evicts_and_releases", lambda one: _evicts(one, victim, mode, timeout)))
+    if beneficiary is not None:
+        named.append(("steps_come_to_their_end", lambda one: _steps(one, beneficiary, timeout)))
+    for name, check in named:
         try:
             check(safe)
         except AssertionError as error:
@@ -131,7 +147,38 @@ def jobs_stand_as_the_snapshot_says(adapter: Adapter) -> None:
             must(
                 standing.state in states, f"the job {name!r} is {standing.state!r}, not {' or '.join(states)}"
             )
+            _says_enough(standing)
     must(adapter.look([]) == {}, "asked for no job, it answers for some")
+
+
+def owners_are_its_users(adapter: Adapter) -> None:
+    """Jobs of one user have one owner, and those of two users two: plans and caps count the same people."""
+    snapshot = adapter.snapshot()
+    running, waiting = _jobs(snapshot)
+    standings = adapter.look([*running, *waiting])
+    owner_of: dict[str, str] = {}
+    for row in snapshot.to_dict().get("operations", ()):
+        standing, user = standings.get(str(row["name"])), row.get("user")
+        if standing is None or user is None:
+            continue
+        known = owner_of.setdefault(str(user), standing.owner)
+        must(
+            known == standing.owner,
+            f"jobs of the user {user!r} have the owners {known!r}, {standing.owner!r}",
+        )
+    for owner, count in Counter(owner_of.values()).items():
+        must(count == 1, f"jobs of {count} users have the owner {owner!r}")
+
+
+def _says_enough(standing: Standing) -> None:
+    """Hold what is said of a job against what a driver needs: an owner, and whether it has started."""
+    name, state = standing.name, standing.state
+    must(bool(standing.owner.strip()), f"the job {name!r} has no owner: caps per owner would not hold for it")
+    if state in ("running", "suspended"):
+        said = f"the job {name!r} is {state}, and not started: a driver would wait for it in vain"
+        must(standing.started, said)
+    if state in ("pending", "held"):
+        must(not standing.started, f"the job {name!r} is {state}, and started in this turn")
 
 
 def unknown_jobs_are_gone(adapter: Adapter) -> None:
@@ -234,17 +281,52 @@ def _evicts(adapter: Adapter, victim: str, mode: str | None, timeout: float) -> 
         until("it is not suspended", lambda s: s.state == "suspended")
         must(isinstance(adapter.room(victim), bool), "room is no bool")
         must(adapter.do("resume", victim, _REASON).status == "done", f"resume of {victim!r} is not done")
-        until("and resume, it does not run", lambda s: s.state == "running")
+        _says_enough(until("and resume, it does not run", lambda s: s.state == "running"))
     elif action == "cancel":
         until("it has not ended", lambda s: s.state in ("ended", "gone"))
     else:
         until("its turn is the same", lambda s: s.turn > before.turn)
         held = action == "requeue_hold"
         waits = until("it does not wait", lambda s: s.state == ("held" if held else "pending"))
+        _says_enough(waits)
         must(waits.requeueable, "a job that was sent back to the queue is not requeueable")
         if held:
             must(not waits.held, "a job that was sent back held is not one that a person holds by name")
             must(
                 adapter.do("release", victim, _REASON).status == "done", f"release of {victim!r} is not done"
             )
-            until("and release, it is held", lambda s: s.state in ("pending", "running"))
+            _says_enough(until("and release, it is held", lambda s: s.state in ("pending", "running")))
+
+
+def _steps(adapter: Adapter, beneficiary: str, timeout: float) -> None:
+    from evenhand.act import Caps, Driver, Timing
+    from evenhand.plans.planning import plan as planned
+
+    plan = planned(adapter.snapshot(), adapter.policy())
+    leaving = [str(d.operation) for d in plan.decisions.victims]
+    served = {str(d.beneficiary.operation) for d in plan.decisions.victims if d.beneficiary is not None}
+    others = ", ".join(sorted(served)) or "no job"
+    must(beneficiary in served, f"its policy preempts nothing for {beneficiary!r}; it does for {others}")
+    before = adapter.look(leaving)
+    owners = Counter(before[job].owner for job in dict.fromkeys(leaving))
+    timing = Timing(start=timeout, settle=timeout, poll=0.05, max_age=_MOST_AGE)
+
+    def report(cap: int) -> list[Row]:
+        caps = Caps(per_run=None, per_hour=None, per_owner=cap, per_job=None)
+        with (
+            TemporaryDirectory() as folder,
+            Driver(adapter, f"{folder}/journal", lock=f"{folder}/lock", caps=caps, timing=timing) as driver,
+        ):
+            return driver.act(plan).rows
+
+    for row in report(0):
+        refused = row.outcome == "refused" and "per_owner=0" in row.why
+        must(refused, f"under per_owner=0 the step for {row.beneficiary!r} is {row.outcome}: {row.why}")
+    must(adapter.look(leaving) == before, "after a run in which no job may leave, jobs stand otherwise")
+    for row in report(max(owners.values())):
+        must(
+            row.outcome in ("started", "repaired"),
+            f"the step for {row.beneficiary!r} is {row.outcome}: {row.why}",
+        )
+    after = adapter.look([beneficiary])[beneficiary]
+    must(after.state == "running", f"its step has ended, and {beneficiary!r} is {after.state}")

@@ -377,5 +377,6 @@ def test_a_clock_that_is_set_back_holds_nobody_longer(tmp_path: Path) -> None:
 
 
 def test_standings_are_plain_values() -> None:
-    assert Standing("1", "running") == Standing("1", "running")
+    assert Standing("1", "held", 1, started=False, owner="ann") == Standing("1", "held", 1, False, "ann")
+    assert Standing.gone("1", "no such job") == Standing("1", "gone", 0, False, "", detail="no such job")
     assert Timing().now() > T0

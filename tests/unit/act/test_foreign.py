@@ -21,7 +21,7 @@ from tests.unit.act.test_debts import one_step
 from tests.unit.act.world import World
 
 MEMBERS = ("snapshot", "look", "action", "commands", "do", "room")
-_STANDING = Standing("1", "running")
+_STANDING = Standing("1", "running", 0, started=True, owner="ann")
 VALUES: list[Any] = [
     None,
     5,

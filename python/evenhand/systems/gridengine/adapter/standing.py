@@ -49,7 +49,7 @@ def standing_of(
         system hold: other holds are people's, and a driver's release does not lift them.
     """
     if task is None:
-        return Standing(name, "gone", detail="qstat does not list it")
+        return Standing.gone(name, "qstat does not list it")
     ran = "R" in task.state
     state = _state(task, system_hold=system_hold, ran=ran)
     waits = state in ("pending", "held")

@@ -324,7 +324,7 @@ class Slurm:
             found |= self._look([name])
             array, _, task = name.partition("_")
             if name not in found and task and self._look([array], anything=True):
-                found[name] = Standing(name, "gone", detail="its array is known, it is not")
+                found[name] = Standing.gone(name, "its array is known, it is not")
             if name not in found:
                 raise AdapterError(f"squeue has no answer for job {name}")
         return {name: found[name] for name in wanted}
@@ -333,7 +333,7 @@ class Slurm:
         columns = ",".join(f"{c}:|" for c in _LOOK)
         result = self._read("squeue", "-a", "-t", "all", f"--jobs={','.join(names)}", "-O", columns)
         if result.status == 1 and len(names) == 1 and _GONE in result.err:
-            return {names[0]: Standing(names[0], "gone", detail="Slurm knows it no more")}
+            return {names[0]: Standing.gone(names[0], "Slurm knows it no more")}
         if result.status != 0 and not (len(names) > 1 and _GONE in result.err):
             raise AdapterError(f"squeue: {_said(result)}")
         found = {}
