@@ -278,7 +278,7 @@ class YTsaurus(_YTsaurus):
         preemption_satisfaction_threshold: float = 1.0,
         aggressive_preemption_satisfaction_threshold: float = 0.2,
         non_preemptible_resource_usage_threshold: Mapping[str, float] = ...,
-        consider_allocation_on_fair_share_bound_preemptible: bool = True,
+        consider_allocation_on_fair_share_bound_preemptible: bool = False,
         allow_aggressive_preemption: bool = True,
         allow_aggressive_preemption_for_gang_operations: bool = True,
         allow_preemption_from_starving_operations: bool = False,

@@ -31,11 +31,17 @@ std::array<Index, 2> cuts(GroupLists::Options options, double fair, double deman
 }
 
 TEST(Groups, ABoundIsReachedWithinTheTolerance) {
-  const GroupLists::Options crossing_stays{.aggressive_threshold = 0.0,
-                                           .on_bound_preemptible = false};
-  EXPECT_EQ(cuts(crossing_stays, 0.3, 1.0)[1], 3);
-  EXPECT_EQ(cuts(crossing_stays, 0.3 + 1e-10, 1.0)[1], 3);
-  EXPECT_EQ(cuts(crossing_stays, 0.3 + 1e-8, 1.0)[1], 4);
+  for (const bool beyond : {false, true}) {
+    const GroupLists::Options options{.aggressive_threshold = 0.0, .on_bound_preemptible = beyond};
+    EXPECT_EQ(cuts(options, 0.3 - 1e-8, 1.0)[1], beyond ? 2 : 3);
+    for (const double off : {-1e-10, 0.0, 1e-10}) EXPECT_EQ(cuts(options, 0.3 + off, 1.0)[1], 3);
+    EXPECT_EQ(cuts(options, 0.3 + 1e-8, 1.0)[1], beyond ? 3 : 4);
+  }
+}
+
+TEST(Groups, WhatCrossesIsInsideUnlessItIsAskedFor) {
+  EXPECT_EQ(cuts({}, 0.35, 1.0), (std::array<Index, 2>{1, 4}));
+  EXPECT_EQ(cuts({.on_bound_preemptible = true}, 0.35, 1.0), (std::array<Index, 2>{0, 3}));
 }
 
 TEST(Groups, WorkIsProtectedBelowItsUsageThreshold) {
@@ -47,7 +53,7 @@ TEST(Groups, WorkIsProtectedBelowItsUsageThreshold) {
 TEST(Groups, WhoWantsNothingHasNothingThatIsSafe) {
   const GroupLists::Options options{.aggressive_threshold = 0.0};
   EXPECT_EQ(cuts(options, 0.0, 0.0)[1], 0);
-  EXPECT_EQ(cuts(options, 0.0, 0.1)[1], 0);
+  EXPECT_EQ(cuts(options, 0.0, 0.1)[1], 0);  // no share at all: nothing crosses its bound
   EXPECT_EQ(cuts(options, 0.1, 0.1)[1], 5);  // its fair share covers its demand
 }
 

@@ -139,6 +139,10 @@ def test_a_table_without_names_says_how_to_give_them(tmp_path: Path, run: Any) -
 
 def test_a_simulation_without_end_names_the_option(tmp_path: Path, run: Any) -> None:
     log = write(tmp_path, [job(n, 10 * n, 300, 8 * (n % 4 + 1), user=n % 3) for n in range(1, 30)])
-    status, _, err = run("simulate", log)
+    config = tmp_path / "turns.toml"
+    config.write_text("consider_allocation_on_fair_share_bound_preemptible = true\n")
+    crossing = ("--config", config)
+    status, _, err = run("simulate", log, *crossing)
     assert (status, "give --until, or a pace" in err, "until=" in err) == (1, True, False)
-    assert run("simulate", log, "--until", "1h", "--warm-up", "0")[0] == 0
+    assert run("simulate", log, *crossing, "--until", "1h", "--warm-up", "0")[0] == 0
+    assert run("simulate", log)[0] == 0  # whole jobs run one after the other

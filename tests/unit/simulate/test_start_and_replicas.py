@@ -94,7 +94,8 @@ def test_a_spell_ends_with_the_update_that_finds_enough() -> None:
             "run_time": [300, 60],
         }
     )
-    run = eh.simulate.simulate(work.snapshot(nodes=1, cpu=4), eh.policies.YTsaurus(), work, 130)
+    policy = eh.policies.YTsaurus(consider_allocation_on_fair_share_bound_preemptible=True)
+    run = eh.simulate.simulate(work.snapshot(nodes=1, cpu=4), policy, work, 130)
     served = dict(zip(run.allocations["operation"], run.allocations["start"], strict=True))
     assert served == {"b": 50, "a": 120}  # its second run
     spells = run.spells.to_dict()

@@ -10,6 +10,9 @@ import pytest
 import evenhand as eh
 from evenhand.simulate import Simulation, Workload, simulate
 
+#: What is beyond a fair share as a whole may be preempted as soon as it has started.
+CROSSING = "consider_allocation_on_fair_share_bound_preemptible"
+
 #: Each of the two is owed half of the node, and needs more than that at once.
 ROWS: dict[str, Any] = {
     "name": ["a", "b"],
@@ -22,7 +25,7 @@ ROWS: dict[str, Any] = {
 
 def made(work: Workload | None = None, **options: Any) -> Simulation:
     work = Workload(ROWS) if work is None else work
-    settings = options.pop("settings", {})
+    settings = {CROSSING: True, **options.pop("settings", {})}
     policy = eh.policies.YTsaurus(
         fair_share_starvation_timeout=10, allocation_preemption_timeout=0, **settings
     )
@@ -34,6 +37,15 @@ def turns(result: eh.simulate.Result, name: str) -> list[float]:
     d = result.decisions
     rows = zip(d["time"], d["action"], d["operation"], strict=True)
     return [float(time) for time, action, of in rows if action == "preempt" and of == name]
+
+
+@pytest.mark.parametrize("preset", ["documented", "upstream"])
+def test_whole_jobs_run_one_after_the_other(preset: str) -> None:
+    work = Workload(ROWS)
+    result = simulate(work.snapshot(nodes=1, now=0, cpu=8), eh.policies.YTsaurus(preset), work)
+    assert list(result.decisions["action"]) == ["start", "start"]
+    assert list(result.operations["completed"]) == [1, 1]
+    assert result.metrics["lost_work.cpu"] == 0
 
 
 def test_a_run_without_an_end_is_an_error_that_names_who_takes_turns() -> None:
@@ -90,7 +102,9 @@ def test_what_ends_by_itself_is_waited_for() -> None:
     nodes = [{"name": "n1", "capacity": {"cpu": 8}}, {"name": "n2", "capacity": {"cpu": 8}, "tags": ["far"]}]
     pools = [{"name": "x"}, {"name": "y"}, {"name": "z", "strong_guarantee": {"cpu": 8}}]
     start = eh.Snapshot.from_dict({"now": 0, "resources": {"cpu": {}}, "nodes": nodes, "pools": pools})
-    policy = eh.policies.YTsaurus(fair_share_starvation_timeout=10, allocation_preemption_timeout=0)
+    policy = eh.policies.YTsaurus(
+        fair_share_starvation_timeout=10, allocation_preemption_timeout=0, **{CROSSING: True}
+    )
     result = simulate(start, policy, work, give_up_after=10)
     assert len(turns(result, "a")) > 20
     assert list(result.operations["completed"]) == [1, 1, 1]
@@ -124,7 +138,9 @@ def test_copies_of_a_run_that_went_beyond_are_exact() -> None:
 def test_a_sweep_says_which_points_have_no_end() -> None:
     work = Workload(ROWS)
     space = {"pace.victim_cooldown": [6000, 0]}
-    policy = eh.policies.YTsaurus(fair_share_starvation_timeout=10, allocation_preemption_timeout=0)
+    policy = eh.policies.YTsaurus(
+        fair_share_starvation_timeout=10, allocation_preemption_timeout=0, **{CROSSING: True}
+    )
     table = eh.sweep(work.snapshot(nodes=1, now=0, cpu=8), policy, work, space, metrics=["preemptions"])
     assert table["error"][0] is None
     assert "in turns, without end" in table["error"][1]

@@ -17,7 +17,8 @@ ROWS: dict[str, Any] = {
     "pool": ["x", "y"],
     "partition": ["low", "high"],
     "priority": [2, 9],
-    "resources.cpu": [4, 2],
+    "resources.cpu": [2, 2],
+    "count": [2, 1],
     "submit_time": [0, 20],
     "run_time": [600, 30],
 }
@@ -31,7 +32,8 @@ POLICIES: dict[str, Any] = {
 
 @pytest.mark.parametrize("system", list(POLICIES))
 def test_the_sentence_is_about_the_decision(system: str) -> None:
-    work = eh.simulate.Workload(ROWS)
+    whole = {} if system == "ytsaurus" else {"resources.cpu": [4, 2], "count": [1, 1]}
+    work = eh.simulate.Workload({**ROWS, **whole})
     result = eh.simulate(work.snapshot(nodes=1, now=0, cpu=4), POLICIES[system], work, 300, rng=3)
     d = result.decisions
     row = list(d["action"]).index("preempt")

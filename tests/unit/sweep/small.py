@@ -17,8 +17,9 @@ WORK = eh.simulate.Workload(
     pools=[{"name": "x"}, {"name": "y", "weight": 2}],
 )
 START = WORK.snapshot(nodes=2, cpu=4)
-#: Without a cap on victims some of these settings let jobs preempt each other in turns, without end.
+#: Jobs that each cross their share preempt each other; without a cap on victims in turns, without end.
 POLICY = eh.policies.YTsaurus(
+    consider_allocation_on_fair_share_bound_preemptible=True,
     fair_share_aggressive_starvation_timeout=500,
     allocation_preemption_timeout=5,
     pace={"max_victims_per_hour": 20},

@@ -11,6 +11,7 @@ import evenhand as eh
 from evenhand.testing.explanations import check_explanation, check_explanations
 from tests.unit.ytsaurus.cluster import cluster, row
 
+CROSSING = "consider_allocation_on_fair_share_bound_preemptible"
 FULL = cluster(
     {"cpu": 8}, [row("a1", "a", cpu=2), row("a2", "a", cpu=2), row("a3", "a", cpu=4)], [row("r", "b", cpu=4)]
 )
@@ -107,7 +108,8 @@ def test_a_limit_is_named_with_its_element_and_its_value() -> None:
         "pools": [{"name": "p", "limits": {"cpu": 3}}],
         "operations": [{"name": "a"}, {"name": "b", "pool": "p"}],
     }
-    why = planned(data, given=STARVING).why_not("r", table="requests")
+    given = {**STARVING, "groups": {"a3": "preemptible"}}
+    why = planned(data, given=given).why_not("r", table="requests")
     assert why.summary == (
         "Request r of operation b (4 cpu) did not start: in the preemptive stage, pool p would be"
         " over its limits with it: it uses 0 of 3 cpu."
@@ -141,7 +143,8 @@ def test_a_back_off_says_since_when_and_until_when() -> None:
     # Another node where it does not fit has no back-off: still it is the back-off that holds it.
     small = {"name": "m", "capacity": {"cpu": 1}}
     two = {**FULL, "nodes": [*FULL["nodes"], small]}
-    plan = planned(two, given=STARVING, state=state, on=eh.Round())
+    given = {**STARVING, "groups": {"a3": "preemptible"}}
+    plan = planned(two, given=given, state=state, on=eh.Round())
     assert plan.refusals[0].rule == "backoff"
 
 
@@ -216,7 +219,7 @@ def test_the_threshold_that_protects_is_named() -> None:
 
 
 def test_groups_are_those_of_the_heartbeat() -> None:
-    """What has left on another node since the update lets newer work be safe."""
+    """What has left on another node since the update lets newer work be safe, if the crossing one is not."""
     data = {
         "now": 1000.0,
         "resources": {"cpu": {}},
@@ -233,7 +236,7 @@ def test_groups_are_those_of_the_heartbeat() -> None:
         ],
     }
     heartbeats = (eh.Heartbeat("m"), eh.Heartbeat("n"))
-    settings = {"aggressive_preemption_satisfaction_threshold": 1.0}
+    settings = {"aggressive_preemption_satisfaction_threshold": 1.0, CROSSING: True}
     plan = planned(data, given=STARVING, on=heartbeats, **settings)
     assert [d.allocation for d in plan.decisions.victims] == ["large"]
     assert plan.groups.to_dict()["new"] == "preemptible"

@@ -35,7 +35,6 @@ def test_presets_differ_in_the_switches_only() -> None:
         "victim_selection": "prefix",
         "preemptive_starts": "one_per_heartbeat",
         "satisfied_demand_tolerance": "one",
-        "consider_allocation_on_fair_share_bound_preemptible": False,
         "usage_threshold_scope": "prefix",
         "limit_repair": "stage",
         "node_overcommit_delay": 15.0,

@@ -10,6 +10,7 @@ from evenhand import _core
 from tests.reference.ytsaurus.status import satisfaction
 from tests.unit.ytsaurus.cluster import Made, Planner, cluster, done, row, starving
 
+CROSSING = "consider_allocation_on_fair_share_bound_preemptible"
 LARGE = 1_000_000_000  # one of so many is a share of 1e-9: two of them are needed to differ
 
 
@@ -91,9 +92,9 @@ def groups(plan: Planner, fair_share: float, count: int = 5, pending: int = 1, *
 
 
 @pytest.mark.parametrize(
-    ("fair_share", "documented", "upstream"),
+    ("fair_share", "beyond", "inside"),
     [
-        (0.3, "naapp", "nnapp"),  # bounds of 0.15 and 0.3
+        (0.3, "naapp", "nnapp"),  # bounds of 0.15 and 0.3: the second one crosses the first of them
         (0.4, "nnaap", "nnaap"),  # 0.2, 0.4: exactly two, exactly four
         (0.4 - 5e-10, "nnaap", "nnaap"),
         (0.4 - 4e-9, "naapp", "nnaap"),
@@ -101,62 +102,78 @@ def groups(plan: Planner, fair_share: float, count: int = 5, pending: int = 1, *
         (0.4 + 4e-9, "nnaap", "nnnaa"),
     ],
 )
-def test_bounds_of_groups(plan: Planner, fair_share: float, documented: str, upstream: str) -> None:
+def test_bounds_of_groups(plan: Planner, fair_share: float, beyond: str, inside: str) -> None:
     thresholds = {
         "aggressive_preemption_satisfaction_threshold": 0.5,
         "preemption_satisfaction_threshold": 1.0,
     }
-    assert groups(plan, fair_share, **thresholds) == documented
-    assert groups(plan, fair_share, preset="upstream", **thresholds) == upstream
+    for preset in ("documented", "upstream"):
+        assert groups(plan, fair_share, preset=preset, **thresholds) == inside
+        assert groups(plan, fair_share, preset=preset, **thresholds, **{CROSSING: True}) == beyond
 
 
 @pytest.mark.parametrize(
-    ("thresholds", "expected"),
-    [((0.0, 1.0), "aaapp"), ((1.0, 1.0), "nnnpp"), ((0.5, 2.0), "naaaa"), ((0.0, 1e-12), "ppppp")],
+    ("thresholds", "beyond", "inside"),
+    [
+        ((0.0, 1.0), "aaapp", "aaapp"),
+        ((1.0, 1.0), "nnnpp", "nnnpp"),
+        ((0.5, 2.0), "naaaa", "nnaaa"),
+        ((0.0, 1e-12), "ppppp", "ppppp"),
+    ],
 )
-def test_thresholds_at_their_ends(plan: Planner, thresholds: tuple[float, float], expected: str) -> None:
+def test_thresholds_at_their_ends(
+    plan: Planner, thresholds: tuple[float, float], beyond: str, inside: str
+) -> None:
     first, second = thresholds
     settings = {
         "aggressive_preemption_satisfaction_threshold": first,
         "preemption_satisfaction_threshold": second,
     }
-    assert groups(plan, 0.3, **settings) == expected
+    assert groups(plan, 0.3, **settings) == inside
+    assert groups(plan, 0.3, **settings, **{CROSSING: True}) == beyond
 
 
 @pytest.mark.parametrize(
-    ("fair_share", "expected"),
+    ("fair_share", "beyond", "inside"),
     [
-        (0.5, "naaaa"),
-        (0.5 - 5e-10, "naaaa"),
-        (0.5 - 4e-9, "naaap"),
+        (0.5, "naaaa", "naaaa"),
+        (0.5 - 5e-10, "naaaa", "naaaa"),
+        (0.5 - 4e-9, "naaap", "naaaa"),
+        (0.4 + 4e-9, "aaaap", "naaaa"),
+        (0.4, "aaaap", "naaap"),
     ],
 )
 def test_nothing_is_preemptible_where_the_fair_share_is_the_demand(
-    plan: Planner, fair_share: float, expected: str
+    plan: Planner, fair_share: float, beyond: str, inside: str
 ) -> None:
-    assert groups(plan, fair_share, pending=0) == expected
+    assert groups(plan, fair_share, pending=0) == inside
+    assert groups(plan, fair_share, pending=0, **{CROSSING: True}) == beyond
 
 
 USAGE = "non_preemptible_resource_usage_threshold"
 
 
 @pytest.mark.parametrize(
-    ("threshold", "operation", "prefix"),
+    ("threshold", "operation", "beyond", "inside"),
     [
-        (6, "nnnnn", "nnnnn"),
-        (5.001, "nnnnn", "nnnnn"),
-        (5.0001, "nnnnn", "nnnnn"),
-        (5, "ppppp", "nnnnp"),
-        (4.999, "ppppp", "nnnnp"),
-        (1, "ppppp", "ppppp"),
-        (0, "ppppp", "ppppp"),
+        (6, "nnnnn", "nnnnn", "nnnnn"),
+        (5.001, "nnnnn", "nnnnn", "nnnnn"),
+        (5.0001, "nnnnn", "nnnnn", "nnnnn"),
+        (5, "ppppp", "nnnnp", "nnnnn"),
+        (4.999, "ppppp", "nnnnp", "nnnnn"),
+        (4, "ppppp", "nnnpp", "nnnnp"),
+        (1, "ppppp", "ppppp", "npppp"),
+        (0, "ppppp", "ppppp", "ppppp"),
     ],
 )
-def test_usage_threshold(plan: Planner, threshold: float, operation: str, prefix: str) -> None:
+def test_usage_threshold(plan: Planner, threshold: float, operation: str, beyond: str, inside: str) -> None:
     """Protected is usage below it, not at it; the operation uses five and has no fair share."""
     settings = {USAGE: {"cpu": threshold}}
     assert groups(plan, 0.0, **settings) == operation
-    assert groups(plan, 0.0, usage_threshold_scope="prefix", **settings) == prefix
+    assert groups(plan, 0.0, **settings, **{CROSSING: True}) == operation
+    settings["usage_threshold_scope"] = "prefix"
+    assert groups(plan, 0.0, **settings) == inside
+    assert groups(plan, 0.0, **settings, **{CROSSING: True}) == beyond
 
 
 @pytest.mark.parametrize(("own", "expected"), [(5, "ppppp"), (5.001, "nnnnn"), (6, "nnnnn")])

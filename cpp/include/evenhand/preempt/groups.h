@@ -30,7 +30,7 @@ class GroupLists {
   struct Options {
     double aggressive_threshold = 0.2, threshold = 1.0;  // factors on the fair share
     // Which side the allocation that crosses a bound falls on: true: the less safe one.
-    bool on_bound_preemptible = true;
+    bool on_bound_preemptible = false;
     bool saved_progress_counts = false;  // the order follows saved progress, too
     // A usage threshold protects a prefix; else all of an operation that is below it.
     bool usage_threshold_protects_prefix = false;

@@ -44,7 +44,6 @@ _UPSTREAM: Mapping[str, Any] = {
     "victim_selection": "prefix",
     "preemptive_starts": "one_per_heartbeat",
     "satisfied_demand_tolerance": "one",
-    "consider_allocation_on_fair_share_bound_preemptible": False,
     "usage_threshold_scope": "prefix",
     "limit_repair": "stage",
     "node_overcommit_delay": 15.0,
@@ -153,7 +152,7 @@ class YTsaurusSettings(CheckedSettings):
         default_factory=dict, description="Usage below it, in every named resource, is protected."
     )
     consider_allocation_on_fair_share_bound_preemptible: bool = Field(
-        default=True, description="The allocation that crosses a bound belongs to the less safe group."
+        default=False, description="The allocation that crosses a bound belongs to the less safe group."
     )
     allow_aggressive_preemption: bool = Field(
         default=True, description="The root's value: aggressively preemptible allocations may be taken."

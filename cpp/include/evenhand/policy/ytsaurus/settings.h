@@ -22,7 +22,7 @@ struct Settings {
   // Groups.
   double preemption_threshold = 1.0;
   double aggressive_preemption_threshold = 0.2;
-  bool on_bound_preemptible = true;
+  bool on_bound_preemptible = false;
   bool saved_progress_counts = false;
   bool usage_threshold_protects_prefix = false;  // else: all or nothing of an operation
 
