@@ -70,6 +70,7 @@ def crowded() -> eh.Snapshot:
 @pytest.fixture(scope="module")
 def plans() -> dict[str, eh.Plan]:
     near = {
+        "consider_allocation_on_fair_share_bound_preemptible": True,
         "aggressive_preemption_satisfaction_threshold": 0.99,
         "preemption_satisfaction_threshold": 1.01,
     }

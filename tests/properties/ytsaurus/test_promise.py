@@ -3,8 +3,8 @@
 Equal nodes, one resource, a full cluster, the aggressive threshold 0.5, nothing spared, and only the asker
 starves. Where the allocation that crosses a bound is beyond it, what may not be touched of an operation is at
 most half of its fair share, so it is at most half of the cluster, and at most half of some node. Source:
-YTsaurus documentation, preemption, "aggressive preemption". As the system is set by default it holds up to one
-allocation an operation, the one that crosses.
+YTsaurus documentation, preemption, "aggressive preemption". As the system is set by default it holds up to
+one allocation an operation, the one that crosses.
 """
 
 from __future__ import annotations

@@ -265,7 +265,8 @@ def test_a_plan_that_its_snapshot_does_not_lead_to_has_none() -> None:
 
 def test_heartbeats_of_a_live_cluster() -> None:
     sizes = [(1, 1), (2, 1), (2, 1), (4, 4)]
-    begun = plan(sizes, (4, 1), victim_selection="minimum")
+    crossing = {"consider_allocation_on_fair_share_bound_preemptible": True}
+    begun = plan(sizes, (4, 1), victim_selection="minimum", **crossing)
     cluster = eh.Cluster(begun.snapshot, begun.policy)
     for now in (200, 700):
         cluster.update()

@@ -26,7 +26,8 @@ def plan(settings: dict[str, Any] | None = None, pool: dict[str, Any] | None = N
             "requests": [{"name": "b", "operation": "B", "resources": {"cpu": 3}, "count": 2}],
         }
     )
-    policy = eh.policies.YTsaurus(**(settings or {}))
+    crossing = {"consider_allocation_on_fair_share_bound_preemptible": True}
+    policy = eh.policies.YTsaurus(**{**crossing, **(settings or {})})
     return eh.plan(snapshot, policy, as_if_waiting=10_000)
 
 

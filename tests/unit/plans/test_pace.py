@@ -429,8 +429,9 @@ def test_wrong_rows_of_a_state_are_refused(row: Any) -> None:
 def test_live_as_planned(system: str) -> None:
     """A live cluster keeps the pace too, over plans that are carried out, copies and pickles."""
     policy = SYSTEMS[system](max_victims_per_hour=1, victim_cooldown=HOUR)
-    options = {"fair_share_starvation_timeout": 0, "preemptive_scheduling_backoff": 0}
+    options: dict[str, Any] = {"fair_share_starvation_timeout": 0, "preemptive_scheduling_backoff": 0}
     if system == "ytsaurus":
+        options["consider_allocation_on_fair_share_bound_preemptible"] = True
         policy = policy.replace(**options, preemption_satisfaction_threshold=0.5)
     data = cluster(victims=2, waiting=2, start_time=NOW - 9000)
     for row in data["operations"]:

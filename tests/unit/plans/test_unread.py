@@ -32,7 +32,7 @@ def cluster(old: dict[str, Any], new: dict[str, Any]) -> eh.Snapshot:
 @pytest.mark.parametrize(
     ("policy", "old", "new", "given"),
     [
-        (eh.policies.YTsaurus(), {}, {}, {"starvation": {"new": "starving"}}),
+        (eh.policies.YTsaurus(), {}, {}, {"starvation": {"new": "starving"}, "groups": {"a": "preemptible"}}),
         (eh.policies.BackendAI(), {"priority": 5}, {"priority": 20}, None),
         (SLURM, {"partition": "low"}, {"partition": "high"}, None),
     ],
