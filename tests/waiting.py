@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
+from time import sleep  # itself: tests give modules another one
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -19,8 +19,13 @@ def until(holds: Callable[[], T], what: str = "it never happened") -> T:
     for _ in range(int(HANG / PAUSE)):
         if found := holds():
             return found
-        time.sleep(PAUSE)
+        pause()
     raise AssertionError(what)
+
+
+def pause(_: float = 0.0) -> None:
+    """Let others go on; what it is given is what a clock of one's own would wait."""
+    sleep(PAUSE)
 
 
 async def soon(holds: Callable[[], T], what: str = "it never happened") -> T:

@@ -13,6 +13,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
   evenhand::bindings::register_arrow(m);
   evenhand::bindings::register_build(m);
   evenhand::bindings::register_json(m);
+  evenhand::bindings::register_long_call(m);
   evenhand::bindings::register_model(m);
   evenhand::bindings::register_cluster(m);
   evenhand::bindings::register_share(m);

@@ -11,6 +11,7 @@ void register_gridengine(py::module_& m);
 void register_build(py::module_& m);
 void register_cluster(py::module_& m);
 void register_json(py::module_& m);
+void register_long_call(py::module_& m);
 void register_model(py::module_& m);
 void register_history(py::module_& m);
 void register_planner(py::module_& m);

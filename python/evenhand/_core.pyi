@@ -572,6 +572,7 @@ def gridengine_share_tree(
     compensation_factor: typing.SupportsFloat | typing.SupportsIndex,
 ) -> dict[str, typing.Any]: ...
 def gridengine_together(planners: collections.abc.Sequence[Planner]) -> None: ...
+def polls() -> int: ...
 def preemption_frees(
     mode: typing.SupportsInt | typing.SupportsIndex,
     kind: typing.SupportsInt | typing.SupportsIndex,
@@ -624,6 +625,9 @@ def shields(
     satisfaction: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
     threshold: typing.SupportsFloat | typing.SupportsIndex,
 ) -> numpy.typing.NDArray[numpy.int32]: ...
+def signal_at_poll(
+    signal: typing.SupportsInt | typing.SupportsIndex, polls: typing.SupportsInt | typing.SupportsIndex
+) -> None: ...
 def slurm_classic(
     parent: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
     shares: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],

@@ -24,12 +24,10 @@ FOLDERS = {
     "tests/mutants": "stops what a planted defect has made endless; not collected",
 }
 TO_MEND = (
-    *(f"tests/unit/act/{name}.py" for name in ("served", "test_acting", "test_adapters", "test_driver")),
-    *(f"tests/unit/act/{name}.py" for name in ("test_files", "test_service", "test_sigkill", "test_watch")),
-    *(f"tests/unit/{name}.py" for name in ("cli/test_process", "plans/test_after", "sweep/test_journal")),
-    *(f"tests/unit/{name}.py" for name in ("test_adapter_check", "test_large_json")),
-    *(f"tests/unit/{name}.py" for name in ("test_plot", "test_signals", "test_simulate", "test_table")),
-    *(f"tests/unit/{name}.py" for name in ("test_testing_kit", "test_threads", "traces/test_recorded")),
+    *(f"tests/unit/{name}.py" for name in ("act/served", "act/test_sigkill", "plans/test_after")),
+    *(f"tests/unit/{name}.py" for name in ("sweep/test_journal", "test_adapter_check", "test_large_json")),
+    *(f"tests/unit/{name}.py" for name in ("test_testing_kit",)),
+    "tests/unit/traces/test_recorded.py",
 )
 FILES = {
     "tests/packaging/test_clocks.py": "what is forbidden, as examples",

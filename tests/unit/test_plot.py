@@ -15,6 +15,7 @@ import evenhand as eh
 from evenhand import plot
 from evenhand.errors import MissingExtraError
 from tests.unit.fakes import CLUSTER, FakeShares, chain
+from tests.waiting import HANG
 
 matplotlib = pytest.importorskip("matplotlib")
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -145,4 +146,4 @@ def test_without_matplotlib_the_command_is_named(monkeypatch: pytest.MonkeyPatch
 
 def test_importing_the_package_of_plots_imports_no_matplotlib() -> None:
     code = "import evenhand.plot, sys; assert not any(name.startswith('matplotlib') for name in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=HANG)

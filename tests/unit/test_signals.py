@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import linecache
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -16,59 +13,39 @@ import pytest
 import evenhand as eh
 from evenhand import _core
 
-#: CPU seconds of a call after which the signal comes, and by how much later it is heard at most.
-AFTER, LATE = 0.02, 0.2
-#: How much larger an input is made, one after the other, until a call lasts longer than that in the core.
-SIZES = (1, 2, 4, 8, 16)
+#: At which poll of a call the signal comes: its first, one in the midst.
+POLLS = (1, 4)
 
 
 class Stop(Exception):
     """What the handler raises."""
 
 
-class Alarm:
-    """A signal after some CPU time of this process, so that a busy machine changes nothing."""
+class Bell:
+    """A signal that the core sends itself at a poll of the next call: no clock says when."""
 
     def __init__(self) -> None:
-        self.late = -1.0  # of the ring that was heard in the core
+        self.rung = 0
         self.raises = True
-        self._on = False
-        self._due = 0.0
 
-    def ring(self, _: int, frame: FrameType | None) -> None:
-        assert frame
-        if not self._on:
-            return  # the call is over, and the signal came just before the clock was stopped
-        if "core." not in linecache.getline(
-            frame.f_code.co_filename, frame.f_lineno or 0
-        ):  # a line that calls it
-            self.set()  # it was in Python; the core is yet to come
-            return
-        self.late = time.process_time() - self._due
+    def ring(self, *_: object) -> None:
+        self.rung += 1
         if self.raises:
             raise Stop
 
-    def set(self) -> None:
-        """Start."""
-        self._on = True
-        self._due = time.process_time() + AFTER
-        signal.setitimer(signal.ITIMER_PROF, AFTER)
-
-    def stop(self) -> None:
-        """Ring no more, not even for a signal that is on its way."""
-        self._on = False
-        signal.setitimer(signal.ITIMER_PROF, 0)
+    def at(self, polls: int) -> None:
+        _core.signal_at_poll(signal.SIGUSR1, polls)
 
 
 @pytest.fixture
-def alarm() -> Iterator[Alarm]:
-    made = Alarm()
-    before = signal.signal(signal.SIGPROF, made.ring)
+def bell() -> Iterator[Bell]:
+    made = Bell()
+    before = signal.signal(signal.SIGUSR1, made.ring)
     try:
         yield made
     finally:
-        made.stop()
-        signal.signal(signal.SIGPROF, before)
+        _core.signal_at_poll(0, 0)
+        signal.signal(signal.SIGUSR1, before)
 
 
 def flat(count: int) -> eh.Snapshot:
@@ -120,17 +97,16 @@ def full(nodes: int, running: int) -> eh.Snapshot:
     )
 
 
-def ytsaurus(size: int) -> Callable[[], Any]:
-    count = 16_000 * size
-    snapshot = full(count, 100)
-    given = {"starvation": {100 + i: "starving" for i in range(count)}}
+def ytsaurus() -> Callable[[], Any]:
+    snapshot = full(40, 100)
+    given = {"starvation": {100 + i: "starving" for i in range(40)}}
     return lambda: eh.plan(snapshot, eh.policies.YTsaurus(), given=given)
 
 
-def slurm(size: int) -> Callable[[], Any]:
+def slurm() -> Callable[[], Any]:
     tiers = {"low": {"PriorityTier": 1}, "high": {"PriorityTier": 10, "PreemptMode": "OFF"}}
     policy = eh.policies.Slurm(PreemptType="preempt/partition_prio", PreemptMode="CANCEL", partitions=tiers)
-    snapshot = full(4000 * size, 40_000 * size)
+    snapshot = full(40, 400)
     return lambda: eh.plan(snapshot, policy)
 
 
@@ -142,7 +118,10 @@ def hard() -> tuple[Any, Any, Any]:
     return amounts, costs, amounts.sum(axis=0) // 2
 
 
-def backendai(_: int) -> Callable[[], Any]:
+BUDGET = 10_000  # branches of a search
+
+
+def backendai() -> Callable[[], Any]:
     """One node of sessions of which the cheapest that make room are hard to find."""
     amounts, costs, shortage = hard()
     resources: dict[str, Any] = {f"r{i}": {} for i in range(5)}
@@ -162,78 +141,92 @@ def backendai(_: int) -> Callable[[], Any]:
         allocations={"name": rows, "operation": rows, "node": ["n"] * 60, **columns("resources", amounts)},
         requests={"name": [0], "operation": [60], **columns("resources", shortage[None, :])},
     )
-    policy = eh.policies.BackendAI(victim_selection="minimum", victim_cost="given", minimum_budget=10**7)
+    policy = eh.policies.BackendAI(victim_selection="minimum", victim_cost="given", minimum_budget=BUDGET)
     return lambda: eh.plan(snapshot, policy)
 
 
-def fair_share(size: int) -> Callable[[], Any]:
-    snapshot = flat(300_000 * size)
+def fair_share() -> Callable[[], Any]:
+    snapshot = flat(20_000)
     return lambda: eh.fair_share(snapshot)
 
 
-def engine(size: int) -> Callable[[], Any]:
-    snapshot, made = flat(300_000 * size), eh.FairShareEngine()
+def engine() -> Callable[[], Any]:
+    snapshot, made = flat(20_000), eh.FairShareEngine()
     return lambda: made.update(snapshot)
 
 
-def search(_: int) -> Callable[[], Any]:
+def search() -> Callable[[], Any]:
     amounts, costs, shortage = hard()
-    return lambda: _core.select_victims(amounts, shortage, "minimum", 10**9, costs)
+    return lambda: _core.select_victims(amounts, shortage, "minimum", BUDGET, costs)
 
 
-CALLS = [ytsaurus, slurm, backendai, fair_share, engine, search]
+#: Calls, and how often each asks at least: once a node, a job, a branch, or a thousand light steps.
+CALLS: dict[Callable[[], Callable[[], Any]], int] = {
+    ytsaurus: 40,
+    slurm: 5,  # jobs that are looked at
+    backendai: BUDGET,
+    fair_share: 20_000 // 1024,
+    engine: 20_000 // 1024,
+    search: BUDGET,
+}
 
 
-def heard(call: Callable[[], Any], alarm: Alarm) -> bool:
-    """Whether the call was interrupted; it was not if it was over before the signal came."""
-    alarm.set()
-    try:
+def heard(call: Callable[[], Any], bell: Bell, polls: int) -> int:
+    """Call until the bell is heard; return how often it was asked for."""
+    before = _core.polls()
+    bell.at(polls)
+    with pytest.raises(Stop):
         call()
-    except Stop:
-        return True
-    finally:
-        alarm.stop()
-    return False
+    return _core.polls() - before
 
 
 @pytest.mark.parametrize("make", CALLS, ids=lambda make: make.__name__)
-def test_a_signal_is_heard_soon(make: Callable[[int], Callable[[], Any]], alarm: Alarm) -> None:
-    assert any(heard(make(size), alarm) for size in SIZES)
-    assert alarm.late <= LATE
+def test_a_signal_ends_a_call(make: Callable[[], Callable[[], Any]], bell: Bell) -> None:
+    call = make()
+    for polls in POLLS:
+        assert heard(call, bell, polls) == polls
+    assert bell.rung == len(POLLS)
 
 
-def test_an_engine_is_usable_after_a_signal(alarm: Alarm) -> None:
+@pytest.mark.parametrize("make", CALLS, ids=lambda make: make.__name__)
+def test_a_call_asks_for_signals_all_along(make: Callable[[], Callable[[], Any]]) -> None:
+    before = _core.polls()
+    make()()
+    assert _core.polls() - before >= CALLS[make]
+
+
+def test_an_engine_is_usable_after_a_signal(bell: Bell) -> None:
     """What an update left half done is not used again."""
-    small = flat(1000)
-    for size in SIZES:
-        made, large = eh.FairShareEngine(), flat(300_000 * size)
-        made.update(large)
-        changed = large.replace(total={"cpu": 200_000, "memory": 250_000})
-        if heard(lambda made=made, changed=changed: made.update(changed), alarm):
-            break
-    assert alarm.late >= 0
+    small, large = flat(1000), flat(20_000)
+    made = eh.FairShareEngine()
+    made.update(large)
+    changed = large.replace(total={"cpu": 12_000, "memory": 15_000})
+    for polls in (1, 5, 15):
+        assert heard(lambda: made.update(changed), bell, polls) == polls
     assert made.update(changed) == eh.fair_share(changed)
     assert made.update(small) == eh.fair_share(small)
 
 
-def test_a_handler_that_returns_changes_nothing(alarm: Alarm) -> None:
-    alarm.raises = False
-    for size in SIZES:
-        call = fair_share(size)
-        assert not heard(call, alarm)
-        again = call()
-        if alarm.late >= 0:
-            break
-    assert 0 <= alarm.late <= LATE
+def test_a_handler_that_returns_changes_nothing(bell: Bell) -> None:
+    bell.raises = False
+    call = fair_share()
+    bell.at(7)
+    again = call()
+    assert bell.rung == 1
     assert again == call()
 
 
-def test_other_threads_hear_none(alarm: Alarm) -> None:
+def test_other_threads_hear_none(bell: Bell) -> None:
     """Handlers run in the main thread only: a call elsewhere ends as it would have."""
-    snapshot, found = flat(100_000), []
-    thread = threading.Thread(target=lambda: found.append(eh.fair_share(snapshot)))
-    alarm.raises = False
-    alarm.set()
+    snapshot, found = flat(20_000), []
+
+    def elsewhere() -> None:
+        bell.at(3)
+        found.append(eh.fair_share(snapshot))
+
+    bell.raises = False
+    thread = threading.Thread(target=elsewhere)
     thread.start()
     thread.join()
     assert found == [eh.fair_share(snapshot)]
+    assert bell.rung == 1  # by this thread, afterwards

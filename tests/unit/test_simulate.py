@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand import _core
 from evenhand.simulate import Simulation, Workload
 
 ROWS: dict[str, Any] = {
@@ -136,7 +137,7 @@ def test_heartbeats_can_be_drawn() -> None:
 
 
 def test_an_interrupted_run_goes_on_from_there() -> None:
-    jobs = 40_000
+    jobs = 2_000
     work = Workload(
         {
             "name": np.arange(jobs),
@@ -151,15 +152,15 @@ def test_an_interrupted_run_goes_on_from_there() -> None:
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGALRM, stop)
+    before = signal.signal(signal.SIGUSR1, stop)
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.02)
-        with pytest.raises(KeyboardInterrupt):
-            run.run()
+        for polls in (1, 2, 10):
+            _core.signal_at_poll(signal.SIGUSR1, polls)
+            with pytest.raises(KeyboardInterrupt):
+                run.run()
+            assert not run.done
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    assert not run.done
+        signal.signal(signal.SIGUSR1, before)
     run.run()
     whole = eh.simulate(start, policy, work)
     for table, columns in whole.raw.items():

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from evenhand.errors import MissingExtraError
 from evenhand.table import Table
 from tests.unit.markup_check import Page
+from tests.waiting import HANG
 
 COLUMNS: dict[str, Any] = {
     "name": ["a", "ß", "日本", None],
@@ -179,7 +180,7 @@ frame = polars.DataFrame(Table({"name": ["a", None], "x": [1, 2]}))
 assert frame.rows() == [("a", 1), (None, 2)], frame
 """
     pytest.importorskip("polars")
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=HANG)
 
 
 def test_streams_are_released_in_any_order_and_thread(table: Table) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import evenhand as eh
 from evenhand import synthetic
+from tests.waiting import HANG
 
 SETTINGS = eh.FairShareSettings(step_function_for_gang=True, fifo_reordering=True)
 
@@ -36,7 +37,7 @@ def test_two_threads_give_the_bytes_of_one() -> None:
     together = Barrier(2)
 
     def repeatedly(given: tuple[eh.Snapshot, eh.FairShareSettings]) -> set[bytes]:
-        together.wait(timeout=60)
+        together.wait(timeout=HANG)
         return {result_bytes(*given) for _ in range(20)}
 
     with ThreadPoolExecutor(2) as pool:
@@ -59,7 +60,7 @@ def test_threads_on_one_cluster_take_turns(policy: Any) -> None:
     together = Barrier(4)
 
     def work(thread: int) -> int:
-        together.wait(timeout=60)
+        together.wait(timeout=HANG)
         decided = 0
         for i in range(30):
             row = {"name": f"t{thread}-{i}", "operation": operation, "resources": {resource: 0}}

@@ -13,6 +13,7 @@ import pytest
 import evenhand as eh
 from evenhand.policies import YTsaurus
 from evenhand.systems import SYSTEMS
+from tests.waiting import HANG
 
 ROOT = Path(__file__).resolve().parents[2]
 USES = ROOT / "tests" / "typing" / "settings_use.py"
@@ -28,7 +29,7 @@ def test_a_checker_finds_the_marked_mistakes(checker: str) -> None:
     strict = ["--strict", "--python-executable"]  # of the other checker the file itself says so
     python = [*(strict if checker == "mypy" else ["--pythonpath"]), sys.executable]
     done = subprocess.run(
-        [command, *python, str(USES)], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
+        [command, *python, str(USES)], cwd=ROOT, capture_output=True, text=True, timeout=HANG, check=False
     )
     found = {int(line) for line in re.findall(r"settings_use\.py:(\d+)(?::\d+)?.*\berror\b", done.stdout)}
     lines = USES.read_text().split("\n")

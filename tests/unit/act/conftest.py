@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import logging
 import os
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,7 +15,6 @@ from evenhand import adapters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tests.unit.act.world import World
 
@@ -30,6 +31,17 @@ def quick_and_quiet() -> Iterator[None]:
         log.setLevel(logging.CRITICAL)
         yield
         log.setLevel(logging.NOTSET)
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder for all users, as /run/lock is; pytest shuts its own to them whenever it is started again."""
+    with tempfile.TemporaryDirectory(prefix="evenhand-") as name:
+        folder = Path(name).resolve()
+        folder.chmod(0o1777)
+        yield folder
+        for below in folder.iterdir():
+            below.chmod(0o700)
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import asyncio
 import dataclasses
 import logging
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from evenhand.act.journal import read
 from evenhand.act.lock import Lock
 from tests.unit.act.test_driver import evicted, planned
 from tests.unit.act.world import JOBS, World
+from tests.waiting import HANG, pause, soon
 
 
 def test_act_and_its_table(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -57,14 +57,11 @@ def test_cancelling_ends_the_step_that_was_begun(tmp_path: Path) -> None:
     adapter.identity = f"fake {tmp_path}"
     plan = planned(world)
     world.cluster.schedule = lambda: None  # type: ignore[method-assign]
-    timing = dataclasses.replace(world.timing(), sleep=lambda _: time.sleep(0.01), start=1e6)
+    timing = dataclasses.replace(world.timing(), sleep=pause, start=1e6)
 
     async def cancel() -> None:
         work = asyncio.create_task(act_async(plan, adapter, journal=world.journal, timing=timing))
-        for _ in range(1000):
-            if evicted(world):
-                break
-            await asyncio.sleep(0.01)
+        await soon(lambda: evicted(world))
         work.cancel()
         with pytest.raises(asyncio.CancelledError):
             await work
@@ -81,23 +78,25 @@ def test_cancelled_twice_it_keeps_the_lock_until_its_thread_ends(tmp_path: Path)
     adapter.identity = f"fake {tmp_path}"
     plan = planned(world)
     plain = world.cluster.scontrol
+    begun, looked = threading.Event(), threading.Event()
 
     def slow(rest: list[str]) -> Any:
         if rest[0] == "requeuehold":
-            time.sleep(0.5)
+            begun.set()
+            assert looked.wait(HANG)
         return plain(rest)
 
     world.cluster.scontrol = slow  # type: ignore[method-assign]
 
     async def cancel() -> None:
         work = asyncio.create_task(act_async(plan, adapter, journal=world.journal, timing=world.timing()))
-        while not any(command[1] == "requeuehold" for command in world.cluster.asked):
-            await asyncio.sleep(0.01)
+        await soon(begun.is_set)
         for _ in range(3):
             work.cancel()
             await asyncio.sleep(0)
         with pytest.raises(LockedError):
             Lock(f"{world.journal}.lock", patience=0.0)
+        looked.set()
         with pytest.raises(asyncio.CancelledError):
             await work
 
@@ -112,20 +111,22 @@ def test_cancelled_while_the_driver_is_made(tmp_path: Path, monkeypatch: pytest.
     adapter.identity = f"fake {tmp_path}"
     plan = planned(world)
     recover = Driver.recover
-    begun = threading.Event()
+    begun, cancelled = threading.Event(), threading.Event()
 
     def slow(driver: Driver) -> None:
         begun.set()
-        time.sleep(0.3)
+        assert cancelled.wait(HANG)
         recover(driver)
 
     monkeypatch.setattr(Driver, "recover", slow)
 
     async def cancel() -> None:
         work = asyncio.create_task(act_async(plan, adapter, journal=world.journal, timing=world.timing()))
-        while not begun.is_set():
-            await asyncio.sleep(0.01)
+        await soon(begun.is_set)
         work.cancel()
+        for _ in range(3):  # it is heard in the next turn of the loop
+            await asyncio.sleep(0)
+        cancelled.set()
         with pytest.raises(asyncio.CancelledError):
             await work
 

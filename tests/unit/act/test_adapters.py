@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import select
+import subprocess
 import sys
-import time
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from evenhand.systems.slurm.adapter import text as slurm_text
 from evenhand.systems.slurm.adapter.live import Slurm
 from evenhand.systems.slurm.adapter.snapshot import build
 from tests.unit.act.slurm.cluster import T0, Clock, FakeSlurm, job
+from tests.waiting import HANG
 
 #: A job of squeue --json of Slurm 22.05.8: 5 cpus, 2 on one node and 3 on the other.
 JOB: dict[str, Any] = {
@@ -242,7 +244,7 @@ def test_processes_have_no_shell_and_a_time_limit(tmp_path: Path) -> None:
     assert (found.status, found.out) == (3, f"$(touch {tmp_path / 'x'})\ufffd")
     assert not (tmp_path / "x").exists()
     assert run(["/nowhere/at-all"], 1.0).status is None
-    assert run([sys.executable, "-c", "import time; time.sleep(60)"], 0.2).err == "no answer within 0.2 s"
+    assert run([sys.executable, "-c", "import signal; signal.pause()"], 0.2).err == "no answer within 0.2 s"
     assert run(["echo", "a\0b"], 1.0).status is None
 
 
@@ -297,13 +299,29 @@ def test_commands_do_not_hear_the_drivers_signals() -> None:
     assert group == session != str(os.getpgrp())
 
 
-def test_what_a_command_started_is_killed_with_it(tmp_path: Path) -> None:
+def test_what_a_command_started_is_killed_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that has the writing end of a pipe ends, though none of it would by itself."""
+    reading, writing = os.pipe()
+    last = f"import os, signal; os.write({writing}, b'x'); signal.pause()"
     code = (
-        "import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(9)'])"
+        f"import signal, subprocess, sys; subprocess.Popen([sys.executable, '-c', {last!r}], close_fds=False)"
     )
-    begin = time.monotonic()
-    found = Subprocesses()([sys.executable, "-c", f"{code}; time.sleep(9)"], 1.0)
-    assert (found.status, time.monotonic() - begin < 8.0) == (None, True)
+    begun: list[bytes] = []
+
+    def late(process: subprocess.Popen[bytes], timeout: float) -> Any:
+        assert select.select([reading], [], [], HANG)[0]
+        begun.append(os.read(reading, 1))
+        raise subprocess.TimeoutExpired(process.args, timeout)
+
+    monkeypatch.setattr(subprocess.Popen, "communicate", late)
+    run = Subprocesses()
+    run.inherited = (writing,)
+    found = run([sys.executable, "-c", f"{code}; signal.pause()"], 1.0)
+    os.close(writing)
+    assert (found.status, begun) == (None, [b"x"])
+    assert select.select([reading], [], [], HANG)[0]
+    assert os.read(reading, 1) == b""
+    os.close(reading)
 
 
 def test_nobodys_own_variables_change_what_slurm_answers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,6 @@ import copy
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.act import Caps, Driver, LockedError, Row, Timing
+from evenhand.act import Caps, Driver, LockedError, Row, Timing, lock
 from evenhand.act.course import Course
 from evenhand.act.journal import read
 from evenhand.act.lock import Lock
@@ -23,6 +22,7 @@ from evenhand.adapters.commands import Subprocesses
 from evenhand.adapters.protocol import Standing
 from evenhand.adapters.recording import Recorder
 from evenhand.systems.slurm.adapter.live import Slurm
+from tests import waiting
 from tests.unit.act.slurm.cluster import T0, job
 from tests.unit.act.world import JOBS, Killed, World
 
@@ -316,21 +316,32 @@ def test_two_drivers(tmp_path: Path) -> None:
     assert world.round()
 
 
-def test_lock_outlives_a_killed_driver_until_its_command_ends(tmp_path: Path) -> None:
+def test_lock_outlives_a_killed_driver_until_its_command_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The command of a driver that was killed cannot arrive behind the next driver's back."""
     code = (
         "import os, subprocess, sys; from evenhand.act.lock import Lock; lock = Lock(sys.argv[1]);"
-        "subprocess.Popen(['sleep', '1'], pass_fds=[lock.descriptor]); os.kill(os.getpid(), 9)"
+        "subprocess.Popen(['cat'], stdin=0, pass_fds=[lock.descriptor]); os.kill(os.getpid(), 9)"
     )
     path = tmp_path / "lock"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    begin = time.monotonic()
-    subprocess.run([sys.executable, "-c", code, str(path)], env=environment, check=False)
+    command, its_end = os.pipe()  # the command reads until the other end is closed
+    subprocess.run([sys.executable, "-c", code, str(path)], env=environment, check=False, stdin=command)
     with pytest.raises(LockedError):
         Lock(path, patience=0.0)
-    lock = Lock(path, patience=20.0)
-    assert time.monotonic() - begin >= 0.9
-    lock.release()
+    pauses: list[float] = []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 3:
+            os.close(its_end)
+        waiting.pause()
+
+    monkeypatch.setattr(lock.time, "sleep", pause)
+    lock.Lock(path, patience=waiting.HANG).release()
+    assert len(pauses) >= 3
+    os.close(command)
 
 
 def test_lock_does_not_follow_links(tmp_path: Path) -> None:

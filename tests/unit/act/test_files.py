@@ -11,7 +11,6 @@ import socket
 import stat
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from evenhand.act.metrics import write_metrics
 from evenhand.cli import main
 from evenhand.files import open_regular, replace_file
 from tests.unit.act.world import World
+from tests.waiting import HANG
 
 pytestmark = pytest.mark.usefixtures("quick_and_quiet")
 
@@ -321,24 +321,13 @@ def by_another(place: Path) -> str:
         text=True,
         check=False,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        timeout=60,
+        timeout=HANG,
     )
     assert not done.stderr
     return done.stdout
 
 
-@pytest.fixture
-def open_folder(tmp_path: Path) -> Path:
-    """A folder for all users, as /run/lock is."""
-    if os.geteuid() != 0:
-        pytest.skip("only root can become another user")
-    for parent in [tmp_path, *list(tmp_path.parents)[:3]]:
-        if str(parent).startswith((tempfile.gettempdir() + "/", "/dev/shm/")):
-            parent.chmod(parent.stat().st_mode | stat.S_IXOTH | stat.S_IXGRP)
-    tmp_path.chmod(0o1777)
-    return tmp_path
-
-
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_a_lock_that_root_left(open_folder: Path) -> None:
     place = open_folder / "lock"
     Lock(place).release()

@@ -6,7 +6,6 @@ import functools
 import io
 import os
 import signal
-import stat
 import subprocess
 import sys
 import tempfile
@@ -28,6 +27,7 @@ from evenhand.systems.slurm.adapter.live import Slurm
 from tests.unit.act.scripted import Scripted
 from tests.unit.act.slurm.cluster import FakeSlurm
 from tests.unit.act.world import World
+from tests.waiting import HANG
 
 
 class Absurd(FakeSlurm):
@@ -213,7 +213,7 @@ def test_a_signal_is_heard_while_an_earlier_step_is_brought_to_its_end(
     def slow(self: Driver) -> None:
         if not heard:
             os.kill(os.getpid(), signal.SIGTERM)
-            heard.append(self.stop.wait(30.0))
+            heard.append(self.stop.wait(HANG))
         recover(self)
 
     monkeypatch.setattr(Driver, "recover", slow)
@@ -287,25 +287,26 @@ sys.exit(evenhand.cli.main(sys.argv[1:]))
 
 
 @pytest.mark.parametrize("option", ["--state", "--journal"])
-def test_files_that_may_not_be_read(option: str, tmp_path: Path) -> None:
+def test_files_that_may_not_be_read(option: str, open_folder: Path) -> None:
     """The message names the file that it is about."""
-    closed = tmp_path / "closed"
+    closed = open_folder / "closed"
     closed.mkdir(mode=0o700)
     (closed / "file").touch()
     closed.chmod(0)
-    for parent in list(tmp_path.parents)[:3]:
-        if parent.stat().st_uid == os.geteuid() and str(parent).startswith(tempfile.gettempdir() + "/"):
-            parent.chmod(parent.stat().st_mode | stat.S_IXOTH | stat.S_IXGRP)
-    other = tmp_path / "other"
+    other = open_folder / "other"
     other.mkdir()
     other.chmod(0o777)
-    tmp_path.chmod(0o755)
+    open_folder.chmod(0o755)
     files = {"--state": str(other / "state"), "--journal": str(other / "journal")} | {
         option: str(closed / "file")
     }
     arguments = ["watch", "--once", *(x for pair in files.items() for x in pair), "--dry-run"]
     done = subprocess.run(
-        [sys.executable, "-c", AS_NOBODY, *arguments], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", AS_NOBODY, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=HANG,
     )
     closed.chmod(0o700)
     assert done.returncode == 1

@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,7 @@ from evenhand.adapters.recording import Fault
 from evenhand.cli import main
 from evenhand.cli.arguments import parser
 from tests.unit.act.world import World
+from tests.waiting import HANG, until
 
 _NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
 _LABEL = r'[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\[\\"n])*"'
@@ -152,18 +152,35 @@ def test_figures_that_cannot_be_written_stop_nothing(
     assert "round 0:" in said.out
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_signals_end_a_watch_cleanly(
-    number: signal.Signals, world: World, capsys: pytest.CaptureFixture[str]
-) -> None:
+ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+WATCHING = f"""
+import signal, sys
+from pathlib import Path
+from evenhand import adapters
+from evenhand.cli import main
+from tests.unit.act.world import World
+adapter = World(Path(sys.argv[1])).adapter()
+adapters.load = lambda name, **options: adapter
+before = [signal.getsignal(number) for number in {tuple(map(int, ENDING))}]
+for _ in before:
+    print("status", main(["watch", "--journal", sys.argv[1] + "/journal", "--interval", "86400"]), flush=True)
+assert [signal.getsignal(number) for number in {tuple(map(int, ENDING))}] == before
+"""
+
+
+def test_signals_end_a_watch_cleanly(tmp_path: Path) -> None:
     """Asleep between two rounds or not, it ends at once with status 0, and the handlers are as before."""
-    before = signal.getsignal(number)
-    timer = threading.Timer(0.5, os.kill, (os.getpid(), number))
-    timer.start()
-    assert main(["watch", "--journal", str(world.journal), "--interval", "600"]) == 0
-    timer.join()
-    assert signal.getsignal(number) is before
-    assert "round 0:" in capsys.readouterr().out
+    said = tmp_path / "said"
+    command = [sys.executable, "-u", "-c", WATCHING, str(tmp_path)]
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with said.open("wb") as file, subprocess.Popen(command, stdout=file, stderr=file, env=variables) as child:
+        for i, number in enumerate(ENDING):
+            until(lambda i=i: child.poll() is not None or said.read_bytes().count(b"round 0:") > i)
+            child.send_signal(number)
+            until(lambda i=i: child.poll() is not None or said.read_bytes().count(b"status 0") > i)
+        status = child.wait(HANG)
+    assert status == 0, said.read_text()
+    assert said.read_bytes().count(b"status 0") == len(ENDING)
 
 
 def test_the_unit_of_systemd_is_one(tmp_path: Path) -> None:

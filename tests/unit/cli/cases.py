@@ -6,6 +6,8 @@ import subprocess
 import sys
 from typing import Any
 
+from tests.waiting import HANG
+
 CLUSTER: dict[str, Any] = {
     "now": 600.0,
     "previous_update": 540.0,
@@ -35,7 +37,7 @@ def process(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=120,
+        timeout=HANG,
         check=False,
         **options,
     )

@@ -13,6 +13,7 @@ import pytest
 
 from evenhand.cli import commands
 from tests.unit.cli.cases import process
+from tests.waiting import HANG
 
 
 def test_interrupted(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,7 +42,7 @@ def test_a_full_disk() -> None:
             [sys.executable, "-m", "evenhand", "schema"],
             stdout=full,
             stderr=subprocess.PIPE,
-            timeout=60,
+            timeout=HANG,
             check=False,
         )
     assert finished.returncode == 1
@@ -52,7 +53,7 @@ def test_closed_streams() -> None:
     command = f"{sys.executable} -m evenhand"
     for closed, status in (("schema >&-", 0), ("validate nowhere 2>&-", 1), ("validate - <&-", 1)):
         finished = subprocess.run(
-            f"{command} {closed}", shell=True, capture_output=True, timeout=60, check=False
+            f"{command} {closed}", shell=True, capture_output=True, timeout=HANG, check=False
         )
         assert finished.returncode == status, closed
         assert b"Traceback" not in finished.stderr
@@ -105,4 +106,4 @@ except SystemExit:
 heavy = {"numpy", "pydantic", "narwhals"} & set(sys.modules)
 assert not heavy, heavy
 """
-    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL, timeout=HANG)
