@@ -2,6 +2,7 @@
 #include <Eigen/Core>
 #include <string>
 
+#include "commit.h"
 #include "pybind.h"
 #include "register.h"
 
@@ -23,6 +24,7 @@ std::string dotted(int major, int minor, int patch) {
 
 py::dict build_info() {
   py::dict info;
+  info["commit"] = *kCommit == '\0' ? "unknown" : kCommit;
   info["compiler"] = kCompiler;
   info["build type"] = EVENHAND_BUILD_TYPE;
   info["sanitizers"] = std::string(EVENHAND_SANITIZE).empty() ? "none" : EVENHAND_SANITIZE;

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from evenhand.building.problems import shorten
 from evenhand.diagnostics import CODES, Diagnostic
 from evenhand.errors import InputError, NoSuchNameError, Problem
 from evenhand.frozen import Frozen, read_only, same_columns
+from evenhand.provenance import digest, made_by
 from evenhand.quantities import AMOUNTS, INDICES, PARTS, POOLS_ONLY, SCALARS, SHARES, SPLIT, KeptShares
 from evenhand.state import State
 from evenhand.table import Table, Tabular
@@ -200,7 +200,7 @@ class Shares(Frozen, Tabular):
         )
 
     def __hash__(self) -> int:
-        return hash((self.snapshot, _fingerprint(self.settings)))
+        return hash(self.snapshot)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.snapshot, self.settings, KeptShares.of(self._core), self.diagnostics)
@@ -269,11 +269,17 @@ class Shares(Frozen, Tabular):
                 }
                 for row in np.flatnonzero(kinds).tolist()
             },
-            _fingerprint(self.settings),
+            digest(self.settings.model_dump_json()),
         )
 
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """What the shares were made by and of: version, commit, fingerprints of settings and snapshot."""
+        settings = digest(self.settings.model_dump_json())
+        return made_by() | {"settings": settings, "snapshot": self.snapshot.fingerprint}
+
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values: elements by name, diagnostics, state.
+        """Return everything as plain values: elements by name, diagnostics, state, provenance.
 
         A share is an object resource → number without its zeros. An operation that has the name
         of a pool stands under ``"<name> (operation)"``.
@@ -300,6 +306,7 @@ class Shares(Frozen, Tabular):
             "elements": elements,
             "diagnostics": [diagnostic.to_dict() for diagnostic in self.diagnostics],
             "state": self.state.to_dict(),
+            "provenance": self.provenance,
         }
 
     def table(self) -> Table:
@@ -314,7 +321,7 @@ class Shares(Frozen, Tabular):
             else:
                 for r, resource in enumerate(self.resources):
                     columns[f"{quantity}.{resource}"] = values[:, r]
-        return Table(columns, title="shares")
+        return Table(columns, title="shares", provenance=lambda: self.provenance)
 
     def element(self, name: str | int, *, kind: str | None = None) -> Table:
         """Return what an element has and wants, a row a resource.
@@ -417,10 +424,6 @@ class Shares(Frozen, Tabular):
                 element.setdefault(outer, {})[inner] = plain
 
 
-def _fingerprint(settings: FairShareSettings) -> str:
-    return hashlib.sha256(settings.model_dump_json().encode()).hexdigest()[:16]
-
-
 def _options(
     snapshot: Snapshot, settings: FairShareSettings
 ) -> tuple[_core.FairShareOptions, tuple[Diagnostic, ...]]:
@@ -471,7 +474,7 @@ def _memory(
     if left:
         message = f"{len(left)} pools of the state have left and are dropped: {', '.join(map(str, left[:5]))}"
         found.append(Diagnostic("state_pool_left", tuple(left), message, {"count": len(left)}))
-    if state.settings and state.settings != _fingerprint(settings):
+    if state.settings and state.settings != digest(settings.model_dump_json()):
         found.append(Diagnostic("state_settings_changed", (), CODES["state_settings_changed"], {}))
     updated = state.time if state.updated is None else state.updated
     return _core.VolumeMemory(round(updated * 1e6), volumes.ravel(), ratios), tuple(found)

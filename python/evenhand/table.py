@@ -6,6 +6,7 @@ reads the Arrow PyCapsule interface can take it directly.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from evenhand.errors import InputError, NoSuchNameError, WrongKindError, require, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 
 __all__ = ["Table", "Tabular"]
@@ -32,6 +33,9 @@ class Table:
         read-only views); other sequences may hold ``None`` for a missing value.
     title
         A caption for text and HTML.
+    provenance
+        What the rows were made by and of, as plain values by name, or a function that returns it when it is
+        first asked for. pandas has it as ``frame.attrs["evenhand"]``, pyarrow as JSON in the metadata.
 
     Raises
     ------
@@ -57,14 +61,21 @@ class Table:
     b     0.7500
     """
 
-    __slots__ = ("_columns", "_length", "title")
+    __slots__ = ("_columns", "_length", "_provenance", "title")
 
-    def __init__(self, columns: Mapping[str, Sequence[Any] | np.ndarray], *, title: str = "") -> None:
+    def __init__(
+        self,
+        columns: Mapping[str, Sequence[Any] | np.ndarray],
+        *,
+        title: str = "",
+        provenance: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
+    ) -> None:
         if not isinstance(columns, Mapping):
             said = f"columns are an object (name: values), not {type(columns).__name__}"
             raise WrongKindError.about("table", "columns", "type", said)
         self._columns: dict[str, Column] = {str(name): _normalise(name, v) for name, v in columns.items()}
         self.title = title
+        self._provenance = provenance
         lengths = {name: len(column) for name, column in self._columns.items()}
         if len(set(lengths.values())) > 1:
             raise InputError.about("table", "columns", "length", f"columns differ in length: {lengths}")
@@ -74,6 +85,23 @@ class Table:
     def columns(self) -> tuple[str, ...]:
         """Names of the columns, in order."""
         return tuple(self._columns)
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """What the rows were made by and of; empty where that is not known."""
+        if callable(self._provenance):
+            self._provenance = self._provenance()
+        return dict(self._provenance or {})
+
+    def made_by(self, provenance: Mapping[str, Any] | Callable[[], Mapping[str, Any]]) -> Table:
+        """Return the same rows with a provenance.
+
+        Parameters
+        ----------
+        provenance
+            As of the constructor.
+        """
+        return Table(self._columns, title=self.title, provenance=provenance)
 
     def __len__(self) -> int:
         return self._length
@@ -138,7 +166,10 @@ class Table:
             kind, values = typed(column)
             gaps = isinstance(column, tuple)
             series[name] = pd.array(values, dtype=nullable[kind]) if gaps and kind in nullable else values
-        return pd.DataFrame(series, columns=list(series))
+        frame = pd.DataFrame(series, columns=list(series))
+        if made := self.provenance:
+            frame.attrs["evenhand"] = made
+        return frame
 
     def to_polars(self) -> Any:
         """Return a polars frame.
@@ -158,7 +189,9 @@ class Table:
         MissingExtraError
             If pyarrow is not installed.
         """
-        return require("pyarrow", "arrow").table(self)
+        table = require("pyarrow", "arrow").table(self)
+        made = self.provenance
+        return table.replace_schema_metadata({"evenhand": json.dumps(made)}) if made else table
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Return an Arrow stream of one record batch; no Arrow library is needed."""
@@ -167,7 +200,7 @@ class Table:
         return stream({name: typed(column) for name, column in self._columns.items()}, len(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (dict(self._columns), self.title)
+        return _restore, (dict(self._columns), self.title, self.provenance)
 
     def __repr__(self) -> str:
         from evenhand.display import table_text
@@ -180,8 +213,8 @@ class Table:
         return table_html(self)
 
 
-def _restore(columns: dict[str, Any], title: str) -> Table:
-    return Table(columns, title=title)
+def _restore(columns: dict[str, Any], title: str, provenance: dict[str, Any] | None = None) -> Table:
+    return Table(columns, title=title, provenance=provenance)
 
 
 class Tabular:

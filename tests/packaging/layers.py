@@ -17,7 +17,10 @@ ORDER = ("core", "model", "share", "starve", "place", "preempt", "policy", "sim"
 #: behind. A new one must be entered here: that is the moment to decide where it belongs. The front is what
 #: people and tests touch.
 PYTHON = {
-    "core": ("_core", "frozen", "files", "units", "errors", "arrow_export", "table", "diagnostics"),
+    "core": (
+        *("_core", "frozen", "files", "provenance", "units", "errors", "arrow_export", "table"),
+        "diagnostics",
+    ),
     "model": ("fields", "building", "arguments", "accepted", "model"),
     "share": ("quantities", "config", "systems/records", "state_tables", "state", "shares", "history"),
     "starve": ("starvation",),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -12,6 +11,7 @@ import numpy as np
 from evenhand.building.readback import NO_TIME
 from evenhand.diagnostics import CODES, Diagnostic
 from evenhand.plans.columns import Name, seconds_of
+from evenhand.provenance import digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -45,8 +45,7 @@ def fingerprint(policy: Any) -> str:
     settings = {k: v for k, v in policy.to_dict().items() if k not in timing}
     if (pace := getattr(policy.settings, "pace", None)) is not None and pace.is_off:
         settings.pop("pace")  # as before there was any
-    text = json.dumps(settings, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return digest(json.dumps(settings, sort_keys=True, default=str))
 
 
 def read_memory(

@@ -17,9 +17,10 @@ from evenhand.plans.decisions import Decisions
 from evenhand.plans.fewest import costs_in_vain, spent_budgets
 from evenhand.plans.job_states import JobStates
 from evenhand.plans.live import repairs
-from evenhand.plans.memory import next_state
+from evenhand.plans.memory import fingerprint, next_state
 from evenhand.plans.refusals import Refusals
 from evenhand.plans.statuses import Groups, Statuses
+from evenhand.provenance import of_policy
 from evenhand.shares import Shares, _diagnostics, _options
 from evenhand.state import State
 from evenhand.table import Tabular
@@ -219,6 +220,19 @@ class Plan(Frozen, Tabular):
         )
         return (*found, *self.shares.diagnostics) if self._system.shares else found
 
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """What the plan was made by and of.
+
+        Returns
+        -------
+        dict
+            ``evenhand`` (version) and ``commit`` of the build, ``system`` and ``preset`` of the policy, and
+            the fingerprints of its ``settings`` and of the ``snapshot``: O(cells) when first asked for.
+        """
+        policy = self.policy
+        return of_policy(policy, fingerprint(policy)) | {"snapshot": self.snapshot.fingerprint}
+
     @cached_property
     def counts(self) -> dict[str, int]:
         """How often what came of a try, by ``"<stage>.<outcome>"``."""
@@ -226,7 +240,7 @@ class Plan(Frozen, Tabular):
         return counts
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plan as plain values: decisions, refusals, statuses, groups, state, diagnostics."""
+        """Return as plain values: decisions, refusals, statuses, groups, state, diagnostics, provenance."""
         return {
             "decisions": self.decisions.to_list(),
             "refusals": self.refusals.to_list(),
@@ -234,6 +248,7 @@ class Plan(Frozen, Tabular):
             "groups": self.groups.to_dict(),
             "state": self.state.to_dict(),
             "diagnostics": [diagnostic.to_dict() for diagnostic in self.diagnostics],
+            "provenance": self.provenance,
         }
 
     def to_json(self, *, indent: int | None = None) -> str:
@@ -252,7 +267,7 @@ class Plan(Frozen, Tabular):
 
     def table(self) -> Table:
         """Return the decisions as a table; see `Decisions.table`."""
-        return self.decisions.table()
+        return self.decisions.table().made_by(lambda: self.provenance)
 
     def steps(self) -> list[Step]:
         """Return the steps in order: what one beneficiary needs on one node, or one repair.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,8 @@ class Metrics(Mapping[str, float], Tabular):
     values_by_name : mapping of str to number
     warm_up, until : number or None
         What they were computed with, in seconds.
+    provenance : mapping
+        As of `Result.provenance`; empty where no run is known.
 
     Examples
     --------
@@ -47,6 +49,7 @@ class Metrics(Mapping[str, float], Tabular):
     values_by_name: Mapping[str, float]
     warm_up: float = 0.0
     until: float | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __getitem__(self, name: str) -> float:
         if name not in self.values_by_name:
@@ -73,6 +76,7 @@ class Metrics(Mapping[str, float], Tabular):
                 "unit": [unit_of(name) for name in self],
             },
             title="metrics",
+            provenance=self.provenance,
         )
 
     def against(self, other: Metrics, names: tuple[str, str] = ("this", "other")) -> Table:
@@ -134,13 +138,14 @@ def measure(
     -----
     docs/concepts/metrics.md defines each. O(n log n) of the rows of the result's tables.
     """
-    return compute(
+    found = compute(
         record_of(result),
         warm_up=warm_up,
         until=until,
         slowdown_bound=slowdown_bound,
         flap_within=flap_within,
     )
+    return replace(found, provenance=result.provenance)
 
 
 def compute(

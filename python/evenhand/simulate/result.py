@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.building.readback import NO_TIME, units
+from evenhand.plans.memory import fingerprint
+from evenhand.provenance import of_policy, seed_of
 from evenhand.reasons import ACTIONS, MODES, REASONS, STAGES, STARVATION
 from evenhand.table import Table
 
@@ -75,6 +77,24 @@ class Result:
         self.raw, self.span, self.counts = raw, span, counts
         self._parsed, self._made = parsed, made  # what a run of the same is made of
 
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """What the run was made by and of.
+
+        Returns
+        -------
+        dict
+            ``evenhand`` (version) and ``commit`` of the build, ``system`` and ``preset`` of the policy; the
+            fingerprints of its ``settings``, of the ``snapshot`` and of the ``workload``: O(cells) when first
+            asked for; ``seed`` (None: nodes report in canonical order). Every table has it.
+        """
+        made = of_policy(self.policy, fingerprint(self.policy))
+        return made | {
+            "snapshot": self.snapshot.fingerprint,
+            "workload": self.workload.fingerprint,
+            "seed": seed_of(self._made[3]),
+        }
+
     @cached_property
     def operation_names(self) -> list[str | int]:
         """Names of operations by row: of the start snapshot, then of the workload."""
@@ -127,6 +147,7 @@ class Result:
                 "resumed_from": raw["resumed_from"],
             },
             title="allocations",
+            provenance=lambda: self.provenance,
         )
 
     @cached_property
@@ -150,6 +171,7 @@ class Result:
                 "cut_off": self.cut_off,
             },
             title="operations",
+            provenance=lambda: self.provenance,
         )
 
     @cached_property
@@ -179,6 +201,7 @@ class Result:
                 },
             },
             title="decisions",
+            provenance=lambda: self.provenance,
         )
 
     @cached_property
@@ -193,6 +216,7 @@ class Result:
                 **{name: raw[name] for name in names},
             },
             title="series",
+            provenance=lambda: self.provenance,
         )
 
     @cached_property
@@ -208,7 +232,11 @@ class Result:
             name: (np.maximum(np.minimum(every[name], every["demand"]) - every["usage"], 0)).T @ hours
             for name in ("fair_share", "guarantee")
         }
-        return Table({"pool": pools, **{k: self._of_shares(v) for k, v in lacks.items()}}, title="shortfall")
+        return Table(
+            {"pool": pools, **{k: self._of_shares(v) for k, v in lacks.items()}},
+            title="shortfall",
+            provenance=lambda: self.provenance,
+        )
 
     def _of_shares(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return numbers that only a policy with fair shares knows."""
@@ -227,6 +255,7 @@ class Result:
                 "level": _words(STARVATION, raw["level"]),
             },
             title="spells",
+            provenance=lambda: self.provenance,
         )
 
     @cached_property

@@ -13,9 +13,12 @@ from evenhand import _core
 from evenhand.arguments import expect
 from evenhand.building.problems import nearest, shorten
 from evenhand.errors import InputError, Problem, printable
+from evenhand.plans.memory import fingerprint
 from evenhand.plans.planning import plan
+from evenhand.provenance import of_policy, seed_of
 from evenhand.reasons import STAGES, STARVATION
-from evenhand.simulate.metrics import measure
+from evenhand.simulate.metrics import compute, measure
+from evenhand.simulate.record import record_of
 from evenhand.simulate.running import Simulation
 from evenhand.sweep.space import Point, applied
 from evenhand.units.text import instant
@@ -84,6 +87,15 @@ class Job:
         ]
         return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
 
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """What a sweep's table was made by and of; of several policies, the first."""
+        policy = self.policies[0]
+        made = of_policy(policy, fingerprint(policy)) | {"snapshot": self.snapshot.fingerprint}
+        if self.workload is None:
+            return made
+        return made | {"workload": self.workload.fingerprint, "seed": seed_of(self.rng)}
+
     def run(self, point: Point, check: Callable[[Simulation], None] = lambda _: None) -> dict[str, float]:
         """Return the metrics of a point.
 
@@ -113,7 +125,7 @@ class Job:
 
     def measured(self, run: Simulation) -> dict[str, float]:
         """Return the metrics of a simulation that has come to its end."""
-        return self._kept(measure(run.result(), warm_up=self.warm_up))
+        return self._kept(compute(record_of(run.result()), warm_up=self.warm_up))
 
     def keeping(self, metrics: Iterable[str]) -> Job:
         """Return the job with the metrics that are wanted.

@@ -127,7 +127,7 @@ def sweep(
     shared = {"until": until, "warm_up": warm_up, "rng": seed, "state": state, "on": on, "clocks": clocks}
     job, of = job_of(snapshot, policy, workload, space, metrics, **shared)
     found = _points(of, random, lhs, points, seed)
-    return table_of(of, found, swept(job, of, found, executor, workers, resume, progress))
+    return table_of(job, of, found, swept(job, of, found, executor, workers, resume, progress))
 
 
 def swept(
@@ -213,7 +213,7 @@ def _points(of: Space, random: int | None, lhs: int | None, points: Any, seed: i
     return of.grid() if lhs is None else of.latin(lhs, rng)
 
 
-def table_of(of: Space, points: Sequence[Point], found: Sequence[Outcome]) -> Table:
+def table_of(job: Job, of: Space, points: Sequence[Point], found: Sequence[Outcome]) -> Table:
     """Return the rows of points; what a point has no metric of is NaN, but counts that are 0."""
     names = dict.fromkeys(name for outcome in found if isinstance(outcome, dict) for name in outcome)
     settings = {name: of.shown(name, points) for name in of.values}
@@ -227,4 +227,4 @@ def table_of(of: Space, points: Sequence[Point], found: Sequence[Outcome]) -> Ta
         for name in names
     }
     errors = [outcome if isinstance(outcome, str) else None for outcome in found]
-    return Table({**settings, **columns, "error": errors}, title="sweep")
+    return Table({**settings, **columns, "error": errors}, title="sweep", provenance=lambda: job.provenance)

@@ -320,7 +320,7 @@ def tune(
     held = [all(b.holds(m) for b in bounds) if s else None for m, s in zip(measured, seen, strict=True)]
     train = measure(result, warm_up=warm_up, until=split)
     check = measure(result, warm_up=split - begin)
-    table = table_of(of, tried, found)
+    table = table_of(job, of, tried, found)
     changed = applied(job.snapshot, of.policy_of(point), point)
     return Tuned(
         settings={name: of.shown(name, [point])[0] for name in point},
@@ -332,7 +332,11 @@ def tune(
         sure=sum(map(bool, held)) / sum(seen) if any(seen) else math.nan,
         train=train,
         check=check,
-        points=Table({**{name: table[name] for name in table.columns}, "strain": strains}, title="points"),
+        points=Table(
+            {**{name: table[name] for name in table.columns}, "strain": strains},
+            title="points",
+            provenance=table.provenance,
+        ),
         windows=Table(
             {
                 "from": [begin + a for a in edges[:-1]],

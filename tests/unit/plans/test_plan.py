@@ -83,7 +83,7 @@ def test_a_repair_says_the_limit_and_the_usage_at_that_moment() -> None:
 
 def test_the_plan_as_json_has_the_parts_of_the_contract(plan: Any) -> None:
     data = json.loads(plan.to_json())
-    assert list(data) == ["decisions", "refusals", "statuses", "groups", "state", "diagnostics"]
+    assert list(data) == ["decisions", "refusals", "statuses", "groups", "state", "diagnostics", "provenance"]
     assert data == json.loads(json.dumps(plan.to_dict()))
     assert data["statuses"]["B"] == {"status": "below_fair_share", "starvation": "starving", "since": 0.0}
     assert data["statuses"]["A"] == {"status": "normal", "starvation": "non_starving", "since": None}

@@ -1,0 +1,38 @@
+"""What a result was made by and of: enough to cite it, and to make it again."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from typing import Any
+
+from evenhand import _core
+
+__all__ = ["digest", "made_by", "of_policy", "seed_of"]
+
+
+@cache
+def _build() -> tuple[str, str]:
+    return _core.__version__, _core.build_info()["commit"]
+
+
+def digest(text: str) -> str:
+    """Return the fingerprint of settings that are written as a text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def made_by() -> dict[str, Any]:
+    """Return the version and the commit that the core was built from."""
+    version, commit = _build()
+    return {"evenhand": version, "commit": commit}
+
+
+def of_policy(policy: Any, settings: str) -> dict[str, Any]:
+    """Return `made_by`, a policy's system and preset, and the fingerprint of its settings."""
+    named = {"system": getattr(policy, "system", type(policy).__qualname__)}
+    return made_by() | named | {"preset": getattr(policy, "preset", None), "settings": settings}
+
+
+def seed_of(rng: Any) -> int | str | None:
+    """Return a seed as it can be written down."""
+    return rng if rng is None or isinstance(rng, int) else f"a {type(rng).__name__}"

@@ -1,0 +1,82 @@
+"""Every result tells by which build, policy and seed it was made, and of what."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from typing import Any
+
+import pytest
+
+import evenhand as eh
+from evenhand.cli import main
+from evenhand.systems import SYSTEMS
+from tests.packaging.layers import ROOT
+
+WORK = eh.simulate.Workload(
+    {"name": ["a", "b"], "pool": ["x", "y"], "resources.cpu": [4, 2], "submit_time": [0, 5]}
+    | {"run_time": [60, 30]}
+)
+START = WORK.snapshot(nodes=1, cpu=4)
+BUILD = eh._core.build_info()["commit"]
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_plan_and_a_run_tell_all_of_it(system: str) -> None:
+    policy = SYSTEMS[system].policy("upstream")
+    plan, result = eh.plan(START, policy), eh.simulate(START, policy, WORK, rng=3)
+    same = {"evenhand": eh.__version__, "commit": BUILD, "system": system, "preset": "upstream"}
+    for made in (plan.provenance, result.provenance):
+        assert {name: made[name] for name in same} == same
+    assert plan.provenance["snapshot"] == START.fingerprint
+    assert (result.provenance["workload"], result.provenance["seed"]) == (WORK.fingerprint, 3)
+    assert json.loads(plan.to_json())["provenance"] == plan.provenance
+    metrics = eh.simulate.measure(result)
+    tables = [result.allocations, result.operations, result.decisions, result.series, metrics.table()]
+    assert all(table.provenance == result.provenance for table in tables)
+    assert plan.table().provenance == plan.provenance
+
+
+def test_another_setting_snapshot_or_seed_tells_otherwise() -> None:
+    policy = eh.policies.YTsaurus()
+    first = eh.simulate(START, policy, WORK).provenance
+    assert first["seed"] is None
+    other = policy.replace(fair_share_starvation_timeout="1m")
+    assert eh.simulate(START, other, WORK).provenance["settings"] != first["settings"]
+    more = WORK.snapshot(nodes=2, cpu=4)
+    assert eh.simulate(more, policy, WORK).provenance["snapshot"] != first["snapshot"]
+    fewer = WORK.slice(0, 3)
+    assert eh.simulate(START, policy, fewer).provenance["workload"] != first["workload"]
+
+
+def test_shares_and_sweeps_tell_it() -> None:
+    shares = eh.fair_share(START)
+    assert shares.to_dict()["provenance"] == shares.provenance == shares.table().provenance
+    assert shares.provenance["snapshot"] == START.fingerprint
+    policy, space = eh.policies.YTsaurus(), {"fair_share_starvation_timeout": [5, 60]}
+    swept = eh.sweep(START, policy, WORK, space, seed=4).provenance
+    assert (swept["system"], swept["workload"], swept["seed"]) == ("ytsaurus", WORK.fingerprint, 4)
+    assert "workload" not in eh.sweep(START, policy, space=space).provenance
+
+
+def test_frames_carry_it() -> None:
+    table = eh.plan(START, eh.policies.YTsaurus()).table()
+    assert pickle.loads(pickle.dumps(table)).provenance == table.provenance
+    assert eh.Table({"a": [1]}).provenance == {}
+    pandas = pytest.importorskip("pandas")
+    frame = table.to_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    assert frame.attrs["evenhand"] == table.provenance
+    pytest.importorskip("pyarrow")
+    metadata: Any = table.to_arrow().schema.metadata
+    assert json.loads(metadata[b"evenhand"]) == table.provenance
+    assert not eh.Table({"a": [1]}).to_arrow().schema.metadata
+
+
+def test_versions_name_the_commit(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["versions"]) == 0
+    assert f"commit      {BUILD}" in capsys.readouterr().out
+
+
+def test_the_citation_has_the_version() -> None:
+    assert f"\nversion: {eh.__version__}\n" in (ROOT / "CITATION.cff").read_text()
