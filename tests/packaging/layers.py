@@ -22,7 +22,10 @@ PYTHON = {
         "diagnostics",
     ),
     "model": ("fields", "building", "arguments", "accepted", "model"),
-    "share": ("quantities", "config", "systems/records", "state_tables", "state", "shares", "history"),
+    "share": (
+        *("quantities", "config", "systems/records", "state_tables", "state", "share_inputs", "shares"),
+        "history",
+    ),
     "starve": ("starvation",),
     "place": (),
     "preempt": ("groups", "reasons"),

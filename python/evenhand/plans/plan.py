@@ -21,7 +21,8 @@ from evenhand.plans.memory import fingerprint, next_state
 from evenhand.plans.refusals import Refusals
 from evenhand.plans.statuses import Groups, Statuses
 from evenhand.provenance import of_policy
-from evenhand.shares import Shares, _diagnostics, _options
+from evenhand.share_inputs import diagnostics_of, options_of
+from evenhand.shares import Shares
 from evenhand.state import State
 from evenhand.table import Tabular
 
@@ -144,7 +145,7 @@ class Plan(Frozen, Tabular):
         if not self._system.shares:
             raise AttributeError(f"the {type(self.policy).__name__} policy knows no fair shares")
         snapshot, core, settings = self.snapshot, self._core.shares, self.policy.settings.fair_share
-        found = (*_options(snapshot, settings)[1], *_diagnostics(snapshot, core))
+        found = (*options_of(snapshot, settings)[1], *diagnostics_of(snapshot, core))
         return Shares(snapshot, settings, core, found)
 
     @cached_property

@@ -15,7 +15,8 @@ from evenhand.errors import InputError, Problem
 from evenhand.plans.memory import next_state, read_memory
 from evenhand.plans.plan import Plan
 from evenhand.reasons import STAGES
-from evenhand.shares import Shares, _memory, _options
+from evenhand.share_inputs import memory_of, options_of
+from evenhand.shares import Shares
 from evenhand.systems.base import Policy
 from evenhand.systems.ytsaurus import columns, words
 from evenhand.systems.ytsaurus.record import YTSAURUS
@@ -178,11 +179,11 @@ class YTsaurus(Policy):
         settings = self.settings
         rows = columns.row_columns(snapshot, settings)
         values = columns.given_columns(snapshot, given)
-        options, _ = _options(snapshot, settings.fair_share)
+        options, _ = options_of(snapshot, settings.fair_share)
         memory, found = read_memory(snapshot, self, state)
         volumes = None
         if state is not None:
-            volumes, dropped = _memory(snapshot, settings.fair_share, state)
+            volumes, dropped = memory_of(snapshot, settings.fair_share, state)
             found += dropped
         return (columns.tree_settings(snapshot, settings), options, rows, memory, volumes, values), found
 
