@@ -16,7 +16,7 @@ import numpy as np
 import evenhand as eh
 from evenhand import _core
 from evenhand.plans.memory import read_memory
-from evenhand.shares import _options
+from evenhand.share_inputs import options_of
 from evenhand.systems.ytsaurus import columns
 from tests.bench import crowded
 from tests.bench.fair_share import host
@@ -31,7 +31,7 @@ def live(snapshot: eh.Snapshot, policy: Any) -> tuple[_core.ClusterState, _core.
     planner = _core.ytsaurus_live(
         cluster,
         columns.tree_settings(snapshot, policy.settings),
-        _options(snapshot, policy.settings.fair_share)[0],
+        options_of(snapshot, policy.settings.fair_share)[0],
         columns.row_columns(snapshot, policy.settings),
         read_memory(snapshot, policy, None)[0],
         None,

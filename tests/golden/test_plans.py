@@ -40,8 +40,7 @@ def plans(preset: str, shuffle: random.Random | None = None) -> list[dict[str, A
                 shuffle.shuffle(data[table])
         plan = eh.plan(eh.Snapshot.from_dict(data), policy, state)
         state = plan.state
-        # Which build made a plan is no part of what is recorded.
-        found.append({part: value for part, value in plan.to_dict().items() if part != "provenance"})
+        found.append(recorded(plan))
     return found
 
 
@@ -67,13 +66,22 @@ def test_two_threads_give_the_bytes_of_one() -> None:
     assert found == [alone[preset] for preset in PRESETS * 8]
 
 
-def test_the_demo_is_planned_as_recorded() -> None:
+def recorded(plan: eh.Plan) -> dict[str, Any]:
+    """Return what is recorded of a plan: all but which build made it."""
+    return {part: value for part, value in plan.to_dict().items() if part != "provenance"}
+
+
+def demo() -> tuple[eh.Plan, str]:
+    """Return the demo's second plan, and a digest of it."""
     snapshot = synthetic.demo()
     policy = eh.policies.YTsaurus()
     first = eh.plan(snapshot, policy)
     plan = eh.plan(snapshot.replace(now=snapshot.now + 600), policy, first.state)
-    planned = {part: value for part, value in plan.to_dict().items() if part != "provenance"}
-    digest = hashlib.sha256(as_json(planned, None).encode()).hexdigest()
+    return plan, hashlib.sha256(as_json(recorded(plan), None).encode()).hexdigest()
+
+
+def test_the_demo_is_planned_as_recorded() -> None:
+    plan, digest = demo()
     assert digest == (RECORDED / "plan-demo.sha256").read_text().strip()
     assert any(d.action == "preempt" for d in plan.decisions)
 
@@ -82,11 +90,7 @@ def record() -> None:
     """Write the plans anew."""
     for preset in PRESETS:
         (RECORDED / f"plan-{preset}.json").write_text(text(preset))
-    snapshot = synthetic.demo()
-    policy = eh.policies.YTsaurus()
-    first = eh.plan(snapshot, policy)
-    plan = eh.plan(snapshot.replace(now=snapshot.now + 600), policy, first.state)
-    (RECORDED / "plan-demo.sha256").write_text(hashlib.sha256(plan.to_json().encode()).hexdigest() + "\n")
+    (RECORDED / "plan-demo.sha256").write_text(demo()[1] + "\n")
 
 
 if __name__ == "__main__":

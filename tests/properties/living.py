@@ -16,7 +16,7 @@ from evenhand.cluster.columns import Listed
 from evenhand.cluster.events import Count, End, Event, Job, Leave, Node, Put, Resize, Start, Take, Time
 from evenhand.cluster.stage import Stage
 from evenhand.plans.memory import read_memory
-from evenhand.shares import _memory, _options
+from evenhand.share_inputs import memory_of, options_of
 from evenhand.systems.ytsaurus import columns
 
 
@@ -174,11 +174,11 @@ class Rows:
 def planner_of(policy: Any, snapshot: Any, state: Any = None) -> Any:
     """Return the core's planner of a YTsaurus policy: heartbeats and deltas one after the other."""
     settings = policy.settings
-    volumes = None if state is None else _memory(snapshot, settings.fair_share, state)[0]
+    volumes = None if state is None else memory_of(snapshot, settings.fair_share, state)[0]
     return _core.ytsaurus_planner(
         snapshot._core,
         columns.tree_settings(snapshot, settings),
-        _options(snapshot, settings.fair_share)[0],
+        options_of(snapshot, settings.fair_share)[0],
         columns.row_columns(snapshot, settings),
         read_memory(snapshot, policy, state)[0],
         volumes,

@@ -20,7 +20,7 @@ import numpy as np
 import evenhand as eh
 from evenhand import _core
 from evenhand.plans.memory import read_memory
-from evenhand.shares import _options
+from evenhand.share_inputs import options_of
 from evenhand.systems.ytsaurus import columns
 from evenhand.systems.ytsaurus.settings import YTsaurusSettings
 from tests.bench import crowded
@@ -36,7 +36,7 @@ def planner(snapshot: eh.Snapshot, policy: Any, given: Any) -> _core.Planner:
     made = _core.ytsaurus_planner(
         snapshot._core,
         columns.tree_settings(snapshot, policy.settings),
-        _options(snapshot, policy.settings.fair_share)[0],
+        options_of(snapshot, policy.settings.fair_share)[0],
         columns.row_columns(snapshot, policy.settings),
         read_memory(snapshot, policy, None)[0],
         None,
