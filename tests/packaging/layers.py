@@ -18,8 +18,8 @@ ORDER = ("core", "model", "share", "starve", "place", "preempt", "policy", "sim"
 #: people and tests touch.
 PYTHON = {
     "core": (
-        *("_core", "frozen", "files", "provenance", "units", "errors", "arrow_export", "table"),
-        "diagnostics",
+        *("_core", "frozen", "files", "provenance", "units", "errors", "packed", "arrow_export"),
+        *("table", "diagnostics"),
     ),
     "model": ("fields", "building", "arguments", "accepted", "model"),
     "share": (
