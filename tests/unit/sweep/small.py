@@ -24,6 +24,8 @@ POLICY = eh.policies.YTsaurus(
     allocation_preemption_timeout=5,
     pace={"max_victims_per_hour": 20},
 )
+#: With it no timeout may be longer than that of aggressive starvation: 600 is refused.
+STRICT = POLICY.replace(enable_aggressive_starvation=True)
 SPACE: dict[str, Any] = {
     "fair_share_starvation_timeout": [5, 30, 500],
     "pools.y.weight": [1, 4],

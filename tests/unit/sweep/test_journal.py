@@ -14,7 +14,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.sweep import workers
-from tests.unit.sweep.small import POLICY, SPACE, START, WORK
+from tests.unit.sweep.small import POLICY, SPACE, START, STRICT, WORK
 
 KILLED = """
 import sys, time
@@ -57,8 +57,8 @@ def test_a_sweep_that_was_killed_is_resumed(tmp_path: Path, monkeypatch: pytest.
 def test_errors_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "points.jsonl"
     space = {"fair_share_starvation_timeout": [5, 600]}
-    first = eh.sweep(START, POLICY, WORK, space, resume=path)
-    assert eh.sweep(START, POLICY, WORK, space, resume=path)["error"] == first["error"]
+    first = eh.sweep(START, STRICT, WORK, space, resume=path)
+    assert eh.sweep(START, STRICT, WORK, space, resume=path)["error"] == first["error"]
     assert first["error"][1] is not None
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.sweep import workers
-from tests.unit.sweep.small import POLICY, SPACE, START, WORK
+from tests.unit.sweep.small import POLICY, SPACE, START, STRICT, WORK
 
 
 def test_a_row_is_a_simulation() -> None:
@@ -116,7 +116,7 @@ def test_other_peoples_workers(kind: str) -> None:
 
 
 def test_refused_points_say_why() -> None:
-    space = {"fair_share_starvation_timeout": [5, 600], "policy": {"a": POLICY, "b": eh.policies.Slurm()}}
+    space = {"fair_share_starvation_timeout": [5, 600], "policy": {"a": STRICT, "b": eh.policies.Slurm()}}
     table = eh.sweep(START, None, WORK, space, metrics=["preemptions", "waiting.p95"])
     assert table["policy"] == ["a", "b", "a", "b"]
     errors = table["error"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from tests.unit.sweep.small import POLICY, START, WORK
+from tests.unit.sweep.small import POLICY, START, STRICT, WORK
 
 SPACE: dict[str, Any] = {
     "fair_share_starvation_timeout": eh.sweep.between(5.0, 490.0, log=True),
@@ -78,6 +78,6 @@ def test_refused_points_are_pruned() -> None:
     space = {"fair_share_starvation_timeout": eh.sweep.between(600, 601)}
     with pytest.raises(eh.InputError):
         eh.sweep.objective(START, POLICY, WORK, {"nothing": [1]}, "jobs")
-    run = eh.sweep.objective(START, POLICY, WORK, space, "jobs")
+    run = eh.sweep.objective(START, STRICT, WORK, space, "jobs")
     with pytest.raises(optuna.TrialPruned, match="must not be shorter"):
         run(Trial())

@@ -9,7 +9,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.sweep.tuning import bound
-from tests.unit.sweep.small import POLICY, SPACE, START, WORK
+from tests.unit.sweep.small import POLICY, SPACE, START, STRICT, WORK
 
 
 def test_the_best_point_of_the_first_part_is_taken() -> None:
@@ -115,7 +115,7 @@ def test_wrong_goals_are_named(goal: Any, options: Any, said: str) -> None:
 
 def test_points_that_are_all_refused() -> None:
     with pytest.raises(eh.InputError, match="must not be shorter"):
-        eh.tune(START, POLICY, WORK, {"fair_share_starvation_timeout": [600]}, "waiting.p95 < 6")
+        eh.tune(START, STRICT, WORK, {"fair_share_starvation_timeout": [600]}, "waiting.p95 < 6")
 
 
 def test_of_equally_good_points_the_one_that_costs_less_is_taken() -> None:

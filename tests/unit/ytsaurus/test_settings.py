@@ -76,7 +76,7 @@ def test_durations(duration: Any) -> None:
             *("enable_infinite_resource_limits_overcommit", "needs"),
         ),
         (
-            {"fair_share_aggressive_starvation_timeout": 29},
+            {"enable_aggressive_starvation": True, "fair_share_aggressive_starvation_timeout": 29},
             "fair_share_aggressive_starvation_timeout",
             "range",
         ),
@@ -93,6 +93,19 @@ def test_the_aggressive_threshold_may_equal_the_plain_one_but_not_exceed_it() ->
     settings = YTsaurusSettings(**equal)
     with pytest.raises(eh.InputError, match=r"is 0\.6; it must not exceed .* \(0\.5\)"):
         settings.replace(aggressive_preemption_satisfaction_threshold=0.6)
+
+
+def test_a_rule_between_timeouts_holds_where_the_longer_one_is_read() -> None:
+    """What nothing starves by refuses no setting of the other."""
+    on, timeouts = {"enable_aggressive_starvation": True}, (119.999999, 120.0, 120.000001)
+    for timeout in timeouts:
+        YTsaurusSettings(fair_share_starvation_timeout=timeout)
+    for timeout in timeouts[:2]:
+        YTsaurusSettings(fair_share_starvation_timeout=timeout, **on)
+    problem = problem_of(fair_share_starvation_timeout=timeouts[2], **on)
+    assert (problem.field, problem.rule) == ("fair_share_aggressive_starvation_timeout", "range")
+    with pytest.raises(eh.InputError, match="must not be shorter"):
+        YTsaurusSettings(fair_share_starvation_timeout=300).replace(**on)
 
 
 def test_an_unknown_setting_is_told_with_the_nearest_one() -> None:
@@ -146,8 +159,8 @@ def test_wrong_values_under_the_systems_names(theirs: str, ours: str) -> None:
         ("allocation_count_preemption_timeout_coefficient", (1.0, 1e9), (1 - 1e-9,)),
         ("preemption_satisfaction_threshold", (0.2, 1e9), (0.199999, 0.0)),
         ("aggressive_preemption_satisfaction_threshold", (0.0, 1.0), (-1e-300, 1 + 1e-9)),
-        ("fair_share_starvation_timeout", (0, 120.0), (-1e-6, 120.000001)),
-        ("fair_share_aggressive_starvation_timeout", (30.0, 3_153_600_000.0), (29.999999, 3_153_600_001.0)),
+        ("fair_share_starvation_timeout", (0, 3_153_600_000.0), (-1e-6, 3_153_600_001.0)),
+        ("fair_share_aggressive_starvation_timeout", (0, 3_153_600_000.0), (-1e-6, 3_153_600_001.0)),
         ("preemptive_scheduling_backoff", (0, 3_153_600_000.0), (-1e-6, 3_153_600_000.1)),
         ("allocation_preemption_timeout", (0, 3_153_600_000.0), (-1e-6, 3_153_600_000.1)),
         ("allocation_graceful_preemption_timeout", (0, 3_153_600_000.0), (-1e-6, 3_153_600_000.1)),

@@ -305,7 +305,7 @@ def _cross_checks(settings: YTsaurusSettings) -> list[tuple[str, str, str]]:
         settings.fair_share_starvation_timeout,
         settings.fair_share_aggressive_starvation_timeout,
     )
-    if aggressive < plain:
+    if settings.enable_aggressive_starvation and aggressive < plain:
         after, first = duration(aggressive), duration(plain)
         said = f"is {after}; it must not be shorter than fair_share_starvation_timeout ({first})"
         found.append(("fair_share_aggressive_starvation_timeout", "range", said))
