@@ -6,10 +6,10 @@ interrupted. Whatever the input, there is no traceback, and no name in it reache
 
 from __future__ import annotations
 
-import sys
+from typing import TYPE_CHECKING
 
-from evenhand.cli.arguments import parser
-from evenhand.cli.streams import Failure, close_output, open_streams, print_errors, reason
+if TYPE_CHECKING:
+    import argparse
 
 __all__ = ["main", "parser"]
 
@@ -32,28 +32,17 @@ def main(argv: list[str] | None = None) -> int:
     SystemExit
         With status 2 for wrong usage, with status 0 after ``--help``.
     """
-    open_streams()
-    args, strange = parser().parse_known_args(argv)
-    if strange and strange != ["--"]:
-        args.parser.error(f"unrecognized arguments: {strange[0]}")
     try:
-        # Commands are imported here so that --help and wrong usage answer at once.
-        from evenhand.cli import commands
+        # Imported here: a Ctrl-C may come while it is.
+        from evenhand.cli.running import run
 
-        status = int(getattr(commands, args.command)(args))
-        sys.stdout.flush()
-    except Failure as failure:
-        if failure.usage:
-            args.parser.error("; ".join(failure.lines))
-        print_errors(failure.lines)
-        return 1
-    except BrokenPipeError:  # the reader has all it wants
-        close_output()
-        return 0
-    except OSError as error:  # a full disk; input files are dealt with where they are read
-        close_output()
-        print_errors([f"standard output: cannot be written: {reason(error)}"])
-        return 1
+        return run(argv)
     except KeyboardInterrupt:
         return 130
-    return status
+
+
+def parser() -> argparse.ArgumentParser:
+    """Build the parser of all commands."""
+    from evenhand.cli.arguments import parser as built
+
+    return built()

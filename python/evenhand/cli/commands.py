@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from evenhand.building.problems import nearest
 from evenhand.cli.acting import watch
+from evenhand.cli.differing import diff
 from evenhand.cli.journal import journal
 from evenhand.cli.plans import demo_decisions, demo_lines, demo_plan, explain, plan
 from evenhand.cli.policies import fair_share_settings
@@ -22,7 +22,9 @@ from evenhand.cli.streams import (
     print_errors,
     print_json,
     print_lines,
+    print_prose,
     print_text,
+    room,
 )
 from evenhand.cli.sweeping import sweep
 from evenhand.errors import InputError
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "demo",
+    "diff",
     "explain",
     "journal",
     "plan",
@@ -47,7 +50,7 @@ __all__ = [
     "watch",
 ]
 
-_NARROWEST, _WIDEST = 60, 120  # columns of the demo
+_NARROWEST, _WIDEST, _SCREEN = 60, 120, 80  # columns of the demo: least, most, where none are known
 _LISTED = 5  # operations below their share; diagnostics
 
 
@@ -66,10 +69,10 @@ def demo(args: argparse.Namespace) -> int:
     elif args.format == "csv":
         print_csv(result.table())
     else:
-        room = min(max(shutil.get_terminal_size().columns, _NARROWEST), _WIDEST)
-        head, totals, tree, _ = _parts(args, "Synthetic cluster", result, room)
+        columns = min(max(room() or _SCREEN, _NARROWEST), _WIDEST)
+        head, totals, tree, _ = _parts(args, "Synthetic cluster", result, columns)
         made = demo_plan(snapshot)
-        parts = (head + totals, demo_lines(made, room), tree, demo_decisions(made, room))
+        parts = (head + totals, demo_lines(made, columns), tree, demo_decisions(made, columns))
         print_lines([line for part in parts for line in ([], *part)][1:])
     return 0
 
@@ -80,7 +83,7 @@ def validate(args: argparse.Namespace) -> int:
 
     problems, omitted = InputError(()), 0
     try:
-        found = counts(read_snapshot(args.file))
+        found = counts(read_snapshot(args))
     except InputError as error:
         problems, omitted = error, error.omitted
     if args.format == "json":
@@ -89,7 +92,7 @@ def validate(args: argparse.Namespace) -> int:
     elif args.format == "csv":
         print_csv(problems.to_frame())
     elif not problems.problems:
-        print_text(f"{label(args.file)}: valid; {found}")
+        print_prose(f"{label(args.file)}: valid; {found}")
     print_errors(lines_of(args.file, problems) if problems.problems else ())
     return 1 if problems.problems else 0
 
@@ -99,7 +102,7 @@ def shares(args: argparse.Namespace) -> int:
     from evenhand.shares import fair_share
 
     try:
-        snapshot = read_snapshot(args.file)
+        snapshot = read_snapshot(args)
     except InputError as error:
         raise Failure(*lines_of(args.file, error)) from error
     if args.resource is not None and args.resource not in snapshot.resources:
@@ -157,12 +160,12 @@ def _print_shares(args: argparse.Namespace, title: str, result: Shares) -> None:
 
 def _report(args: argparse.Namespace, title: str, result: Shares) -> list[Line]:
     """Head, totals, table of pools, operations below their share, diagnostics."""
-    head, totals, tree, below = _parts(args, title, result)
+    head, totals, tree, below = _parts(args, title, result, room())
     return [*head, [], *totals, [], *tree, [], *below]
 
 
 def _parts(
-    args: argparse.Namespace, title: str, result: Shares, room: int | None = None
+    args: argparse.Namespace, title: str, result: Shares, columns: int | None
 ) -> tuple[list[Line], ...]:
     """Return the parts of a report."""
     from evenhand.display import terminal
@@ -186,10 +189,10 @@ def _parts(
     snapshot: Any = result.snapshot
     return (
         [[("head", title), ("", f": {counts(snapshot)}")]],
-        terminal.total_lines(view, [snapshot.total[r] for r in view.resources], totals(result)),
-        terminal.tree_lines(view, rows, signs, room),
+        terminal.total_lines(view, [snapshot.total[r] for r in view.resources], totals(result), signs),
+        terminal.tree_lines(view, rows, signs, columns),
         [
-            *terminal.below_lines(view, _LISTED, signs),
+            *terminal.below_lines(view, _LISTED, signs, columns),
             *terminal.diagnostic_lines(result.diagnostics, _LISTED),
         ],
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evenhand.cli.streams import Failure, label, print_csv, print_errors, print_json, print_text
+from evenhand.cli.streams import Failure, label, print_csv, print_errors, print_json, print_prose, read_bytes
 from evenhand.errors import EvenhandError
 
 if TYPE_CHECKING:
@@ -20,7 +20,11 @@ def journal(args: argparse.Namespace) -> int:
     """Show what was done."""
     from evenhand.act.book import Book
     from evenhand.act.journal import read, repair, rotate
+    from evenhand.act.reading import read_text
 
+    for option in ("repair", "rotate"):
+        if args.file == "-" and getattr(args, option):
+            raise Failure(f"argument --{option}: standard input cannot be changed; name the file", usage=True)
     try:
         if args.repair:
             cut = repair(args.file)
@@ -29,7 +33,7 @@ def journal(args: argparse.Namespace) -> int:
             old = rotate(args.file)
             said = f"the old journal is {label(str(old))}" if old else "most of it is still needed; it stays"
             print_errors([f"{label(args.file)}: {said}"])
-        lines = read(args.file)
+        lines = read_text(label("-"), read_bytes("-")).lines if args.file == "-" else read(args.file)
     except EvenhandError as error:
         raise Failure(str(error)) from error
     if args.format == "json":
@@ -42,11 +46,11 @@ def journal(args: argparse.Namespace) -> int:
     if args.format == "csv":
         print_csv(table)
         return 0
-    print_text("\n".join(_history_lines(table)) or "no job was asked to leave")
+    print_prose("\n".join(_history_lines(table)) or "no job was asked to leave")
     ends = ", ".join(f"{count} {outcome}" for outcome, count in book.ends.items()) or "none"
-    print_text(f"\nsteps ended: {ends}; evictions asked for: {book.evicted}")
-    print_text(f"refused: {', '.join(f'{n} {code}' for code, n in book.refusals.items()) or 'none'}")
-    print_text("\n".join(unsettled(book)) or "nothing is open")
+    print_prose(f"\nsteps ended: {ends}; evictions asked for: {book.evicted}")
+    print_prose(f"refused: {', '.join(f'{n} {code}' for code, n in book.refusals.items()) or 'none'}")
+    print_prose("\n".join(unsettled(book)) or "nothing is open")
     return 0
 
 

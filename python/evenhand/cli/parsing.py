@@ -5,10 +5,14 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from evenhand.cli.advice import in_options
+from evenhand.cli.values import File
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["Parser", "either"]
 
@@ -32,13 +36,60 @@ class Parser(argparse.ArgumentParser):
         words, stray = self._looked_through(given)
         if stray:
             self._refuse(given, stray)
-        return super().parse_known_args(words, namespace)
+        found = super().parse_known_args(words, namespace)
+        self._one_standard_input(vars(found[0]))
+        return found
+
+    def _one_standard_input(self, given: Mapping[str, Any]) -> None:
+        """Refuse two files that are both to come from standard input."""
+        first: str | None = None
+        for action in self.files():
+            if given.get(action.dest) != "-":
+                continue
+            if first is not None:
+                said = f"standard input is {first} already; only one of them can be"
+                self.error(str(argparse.ArgumentError(action, said)))
+            first = action.option_strings[0] if action.option_strings else str(action.metavar)
+
+    def files(self) -> list[argparse.Action]:
+        """Return the arguments and options that name a file."""
+        return [action for action in self._actions if isinstance(action.type, File)]
 
     def error(self, message: str) -> NoReturn:
-        """Leave with status 2."""
+        """Leave with status 2: one line of usage, and one of what is wrong."""
         from evenhand.display.text import clean  # NumPy is not needed for help
 
-        super().error(clean(_in_plain_words(message)))
+        said = clean(in_options(_in_plain_words(message)))
+        self.exit(2, f"usage: {self.brief}\n{self.prog}: error: {said}\n")
+
+    @property
+    def brief(self) -> str:
+        """The usage in one line: what must be given, and that there are options."""
+        needed = [
+            f"{action.option_strings[0]} {action.metavar}"
+            for action in self._actions
+            if action.required and action.option_strings
+        ]
+        named = [
+            f"{action.metavar} ..." if action.nargs == argparse.PARSER else str(action.metavar)
+            for action in self._get_positional_actions()
+        ]
+        return " ".join([self.prog, "[-h]", *needed, "[OPTION ...]", *named])
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        """Leave once all that was printed has been written."""
+        if message:
+            self._print_message(message, sys.stderr)
+        sys.stdout.flush()
+        sys.exit(status)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Write; unlike argparse, let the caller know what standard output does not take."""
+        if file is not sys.stdout and file is not None:
+            with suppress(OSError):
+                file.write(message)
+        elif message:
+            sys.stdout.write(message)
 
     @property
     def commands(self) -> dict[str, Parser]:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.cli.policies import made_policy, trigger_of
-from evenhand.cli.reading import lines_of, read_state, write_files
-from evenhand.cli.saved import is_saved, opened, saved
+from evenhand.cli.reading import lines_of, read_state, snapshot_of, write_files
 from evenhand.cli.streams import (
     Failure,
     glyphs,
@@ -18,12 +17,14 @@ from evenhand.cli.streams import (
     print_csv,
     print_json,
     print_lines,
-    print_text,
+    print_prose,
     read_text,
+    room,
+    table_room,
 )
 from evenhand.errors import InputError
 from evenhand.explain.facts import seconds
-from evenhand.systems import SYSTEMS
+from evenhand.plans.saved import is_saved, opened, packed_as, saved
 
 if TYPE_CHECKING:
     import argparse
@@ -39,6 +40,8 @@ __all__ = [
     "demo_plan",
     "explain",
     "plan",
+    "planned",
+    "saved_or_planned",
 ]
 
 _LISTED = 5  # starving elements, rules of refusals, diagnostics
@@ -46,6 +49,7 @@ _DEMO_DECISIONS = 5
 _SPARED_SENTENCES = 2  # what it is; which stages looked at it is left to explain
 _NOT_WAITED = "None of them has waited yet: add --as-if-waiting 10m, or --state FILE now and later."
 _DEMO_WAITS = "10m"
+_AMOUNTS = 80  # columns of an explanation where no width is known
 
 
 def plan(args: argparse.Namespace) -> int:
@@ -53,10 +57,10 @@ def plan(args: argparse.Namespace) -> int:
     from evenhand.display.plans import plan_title
 
     _must_be_apart(args)
-    result = _planned(args, read_text(args.file))
-    files = {args.save: saved(result, args.on)} if args.save is not None else {}
+    result = planned(args, args.file, read_text(args.file))
+    files = {args.save: packed_as(args.save, saved(result))} if args.save is not None else {}
     if args.state is not None:
-        files[args.state] = result.state._text()
+        files[args.state] = result.state._text().encode()
     write_files(files)
     if args.format == "json":
         print_json(result.to_dict())
@@ -81,6 +85,7 @@ def _must_be_apart(args: argparse.Namespace) -> None:
 
 def explain(args: argparse.Namespace) -> int:
     """Say why something is decided on a snapshot, or is not."""
+    from evenhand.display.explanations import explanation_text
     from evenhand.table import Table
 
     result = _explained(args)
@@ -99,7 +104,7 @@ def explain(args: argparse.Namespace) -> int:
             ]
         print_csv(Table(columns))
     else:
-        print_text(explanation.text)
+        print_prose(explanation_text(explanation, room() or _AMOUNTS, glyphs()))
     return 0
 
 
@@ -155,53 +160,72 @@ def _spared(result: Plan, victim: int) -> int | None:
 
 def _explained(args: argparse.Namespace) -> Plan:
     """Return the plan that is explained: a saved one, or that of a snapshot."""
-    text = read_text(args.file)
-    if not is_saved(text):
-        result = _planned(args, text)
-        if _moved_on(result):
-            said = f"is what a plan at {seconds(result.snapshot.now)} left, which it does not explain"
-            how = "save that plan with plan --save PLAN, then explain PLAN NAME"
-            raise Failure(f"{label(args.state)}: {said}; {how}")
-        return result
-    for option in ("policy", "config", "state", "as_if_waiting", "on"):
+    result, made = saved_or_planned(args, args.file, read_text(args.file))
+    if made and _moved_on(args, result):
+        said = f"is what a plan at {seconds(result.snapshot.now)} left, which it does not explain"
+        how = "save that plan with evenhand plan --save PLAN, then evenhand explain PLAN NAME"
+        raise Failure(f"{label(args.state)}: {said}; {how}")
+    if not made:
+        without_options(args, f"{label(args.file)} is a saved plan, which has its own")
+    return result
+
+
+#: Options of what a plan is made of, which a saved plan has itself.
+_MAKING = ("policy", "config", "state", "as_if_waiting", "on", "order", "rounding")
+
+
+def without_options(args: argparse.Namespace, said: str) -> None:
+    """Refuse options of plans that are made."""
+    for option in _MAKING:
         if getattr(args, option) is not None:
-            said = f"{label(args.file)} is a saved plan, which has its own"
             raise Failure(f"argument --{option.replace('_', '-')}: {said}", usage=True)
-    return opened(args.file, text)
 
 
-def _moved_on(result: Plan) -> bool:
-    """Return whether the state that went in has answered for the same instant before."""
-    return result.state_before is not None and result.state_before.time == result.snapshot.now
+def saved_or_planned(args: argparse.Namespace, path: str, text: str) -> tuple[Plan, bool]:
+    """Return the plan of a file, and whether it was made: a saved one is not."""
+    if not is_saved(text):
+        return planned(args, path, text), True
+    try:
+        return opened(text), False
+    except InputError as error:
+        said = [f"{label(path)}: {problem.message}" for problem in error.problems]
+        raise Failure(*said) from error
+
+
+def _moved_on(args: argparse.Namespace, result: Plan) -> bool:
+    """Return whether the state of a file has answered for the same instant before."""
+    before = result.state_before
+    return args.state is not None and before is not None and before.time == result.snapshot.now
 
 
 def _answered(args: argparse.Namespace, result: Plan) -> list[Line]:
     """Say that a plan follows one of the same instant."""
-    if not _moved_on(result):
+    if not _moved_on(args, result):
         return []
     had = f"had answered for {seconds(result.snapshot.now)} before: this plan follows that one"
     return [[("warn", label(args.state)), ("", f" {had}.")]]
 
 
-def _planned(args: argparse.Namespace, text: str) -> Plan:
+def planned(args: argparse.Namespace, path: str, text: str, config: str | None = None) -> Plan:
+    """Return the plan of the snapshot in a file, under the settings that are given."""
     import evenhand as eh
-    from evenhand.model import Snapshot
 
-    policy = made_policy(args.policy or next(iter(SYSTEMS)), args.config)
+    config = config or args.config
+    policy = made_policy(args.policy, config)
     try:
-        snapshot = Snapshot.from_json(text)
+        snapshot = snapshot_of(args, text)
     except InputError as error:
-        raise Failure(*lines_of(args.file, error)) from error
-    on = trigger_of(args.on, snapshot, label(args.file), policy.RECORD.word)
+        raise Failure(*lines_of(path, error)) from error
+    on = trigger_of(args.on, snapshot, label(path), policy.RECORD.word)
     state: State | None = read_state(args.state)
     try:
-        if args.as_if_waiting is not None:
+        if args.as_if_waiting is not None and state is None:
             return eh.plan(snapshot, policy, on=on, as_if_waiting=args.as_if_waiting)
         return eh.plan(snapshot, policy, state, on=on)
     except InputError as error:
         # What does not fit together may stand in any of the files.
-        path = {"settings": args.config, "state": args.state}.get(error.problems[0].table) or args.file
-        raise Failure(*lines_of(path, error)) from error
+        other = {"settings": config, "state": args.state}.get(error.problems[0].table) or path
+        raise Failure(*lines_of(other, error)) from error
 
 
 def _lines(result: Plan, head: Line, top: int) -> list[Line]:
@@ -213,8 +237,8 @@ def _lines(result: Plan, head: Line, top: int) -> list[Line]:
         starving_lines,
     )
 
-    signs = glyphs()
-    starving = starving_lines(result.statuses, _LISTED, signs)
+    signs, columns = glyphs(), table_room()
+    starving = starving_lines(result.statuses, _LISTED, signs, columns)
     if not_waited(result):
         starving.append([("warn", _NOT_WAITED)])
     return [
@@ -222,9 +246,9 @@ def _lines(result: Plan, head: Line, top: int) -> list[Line]:
         [],
         *([*starving, []] if starving else []),
         [("head", plan_sentence(result))],
-        *decision_lines(result, top, signs),
+        *decision_lines(result, top, signs, columns),
         [],
-        *refusal_lines(result, _LISTED),
+        *refusal_lines(result, _LISTED, signs, columns),
     ]
 
 

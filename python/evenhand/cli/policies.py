@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evenhand.building.problems import nearest
+from evenhand.cli.own_files import own_kind, policy_of
 from evenhand.cli.parsing import either
-from evenhand.cli.reading import lines_of, read_toml
-from evenhand.cli.streams import Failure, label, print_errors
-from evenhand.config import triggers
-from evenhand.errors import InputError, Problem
+from evenhand.cli.reading import lines_of, read_toml, toml_of
+from evenhand.cli.streams import Failure, label, print_errors, read_text
+from evenhand.errors import EvenhandError, InputError, Problem
 from evenhand.systems import SYSTEMS
 
 if TYPE_CHECKING:
@@ -19,40 +19,60 @@ if TYPE_CHECKING:
 
 __all__ = ["described_policy", "fair_share_settings", "made_policy", "trigger_of"]
 
-#: How each trigger is written.
-_WRITTEN = {
-    triggers.Round: ("round",),
-    triggers.Heartbeat: ("heartbeat:NODE",),
-    triggers.SchedulingRun: ("run",),
-    triggers.Cycle: tuple(f"cycle:{name}" for name in triggers.CYCLES),
-    triggers.Commands: ("commands",),
-}
+
+def described_policy(name: str | None, config: str | None) -> tuple[str, str, dict[str, Any]]:
+    """Return system, preset and settings that the command line and its file ask for.
+
+    The command line comes first; a file may describe a complete policy.
+    """
+    return _described(name, config, {} if config is None else read_toml(config))
 
 
-def described_policy(name: str, config: str | None) -> tuple[str, str, dict[str, Any]]:
-    """Return system, preset and settings that the command line and its file ask for."""
-    system, _, preset = name.partition(":")
-    settings = {} if config is None else read_toml(config)
-    # A file that describes a complete policy, too: the command line comes first.
-    described = settings.pop("system", system)
-    if described not in SYSTEMS:
+def _described(
+    name: str | None, config: str | None, settings: dict[str, Any]
+) -> tuple[str, str, dict[str, Any]]:
+    system, _, preset = (name or "").partition(":")
+    described = settings.pop("system", system or next(iter(SYSTEMS)))
+    if described not in [*SYSTEMS]:
         known = f"{', '.join(SYSTEMS)}{nearest(described, SYSTEMS)}"
         raise Failure(f"{label(str(config))}: settings: system is {described!r}, none of {known}")
-    if described != system:
+    if system and described != system:
         said = f"{label(str(config))} describes {described}, not {system}; say --policy {described}"
         raise Failure(f"argument --policy: {said}", usage=True)
-    other = settings.pop("preset", SYSTEMS[system].presets[0])
-    return system, preset or other, settings
+    other = settings.pop("preset", SYSTEMS[described].presets[0])
+    return described, preset or other, settings
 
 
-def made_policy(name: str, config: str | None) -> Any:
+def made_policy(name: str | None, config: str | None) -> Any:
     """Return the policy that the command line and its file ask for."""
-    system, preset, settings = described_policy(name, config)
+    text = None if config is None else read_text(config)
+    if config is not None and text is not None and (own := own_kind(config, text)) is not None:
+        return _of_own_file(own, name, config, text)
+    settings = {} if config is None or text is None else toml_of(config, text)
+    system, preset, settings = _described(name, config, settings)
     try:
         return SYSTEMS[system].policy(preset, **settings)
     except InputError as error:
         found = InputError(map(_with_its_system, error.problems), error.omitted)
-        raise Failure(*lines_of(config or name, found)) from error
+        raise Failure(*lines_of(config or system, found)) from error
+
+
+def _of_own_file(own: str, name: str | None, config: str, text: str) -> Any:
+    """Return the policy that a system's own file describes, and say by which preset it is read."""
+    system, _, preset = (name or own).partition(":")
+    if system != own:
+        said = f"{label(config)} is a file of {SYSTEMS[own].title}; say --policy {own}"
+        raise Failure(f"argument --policy: {said}", usage=True)
+    preset = preset or "upstream"
+    try:
+        policy, said_of_it = policy_of(own, text, preset)
+    except InputError as error:
+        raise Failure(*lines_of(config, error)) from error
+    except EvenhandError as error:  # a missing extra
+        raise Failure(f"{label(config)}: {error}") from error
+    heads = [f"a file of {SYSTEMS[own].title}, read with preset {preset}", *said_of_it]
+    print_errors([f"note: {label(config)}: {said}" for said in heads])
+    return policy
 
 
 def _with_its_system(problem: Problem) -> Problem:
@@ -113,26 +133,10 @@ def _of_policy(path: str, settings: dict[str, Any], own: set[str]) -> FairShareS
 
 def trigger_of(text: str | None, snapshot: Snapshot, file: str, system: str) -> Any:
     """Return what the policy acts on; None: its own."""
-    import evenhand as eh
+    from evenhand.plans.triggers import trigger_of as read
 
-    if text is None:
-        return None
-    kind, _, name = text.partition(":")
-    given = "heartbeat:NODE" if kind == "heartbeat" and name else text
-    its = [form for trigger in SYSTEMS[system].triggers for form in _WRITTEN[trigger]]
-    if given not in its:
-        known = any(given in forms for forms in _WRITTEN.values())
-        hint = "" if known else nearest(text, its)
-        title = SYSTEMS[system].title
-        raise Failure(f"argument --on: {title} decides on {either(its)}, not on {text!r}{hint}", usage=True)
-    if given == "heartbeat:NODE":
-        nodes = {str(node): node for node in snapshot.names("nodes")}
-        if name not in nodes:
-            said = f"{file} has no node {name!r}{nearest(name, nodes)}"
-            raise Failure(f"argument --on: {said}", usage=True)
-        return eh.Heartbeat(nodes[name])
-    if kind == "cycle":
-        return eh.Cycle(name)
-    if kind == "commands":
-        return eh.Commands(tuple(snapshot.commands))
-    return eh.Round() if kind == "round" else eh.SchedulingRun()
+    try:
+        return None if text is None else read(text, snapshot, SYSTEMS[system])
+    except ValueError as error:
+        said = str(error).replace("the snapshot has", f"{file} has")
+        raise Failure(f"argument --on: {said}", usage=True) from error

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import re
+import tempfile
 import tomllib
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.cli.streams import Failure, label, read_text, reason
+from evenhand.cli.streams import Failure, label, read_bytes, read_text, reason
 from evenhand.errors import InputError
 from evenhand.files import replace_files
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    import argparse
+    from collections.abc import Iterator, Mapping
 
     from evenhand.model import Snapshot
     from evenhand.state import State
 
-__all__ = ["lines_of", "read_snapshot", "read_state", "read_toml", "write_files"]
+__all__ = [
+    "lines_of",
+    "on_disk",
+    "read_snapshot",
+    "read_state",
+    "read_toml",
+    "snapshot_of",
+    "toml_of",
+    "write_files",
+]
 
 
 #: What is wrong with a text that is no TOML, by how the words of Python's parser begin.
@@ -35,7 +48,11 @@ _NOT_TOML = {
 
 def read_toml(path: str) -> dict[str, Any]:
     """Read settings."""
-    text = read_text(path)
+    return toml_of(path, read_text(path))
+
+
+def toml_of(path: str, text: str) -> dict[str, Any]:
+    """Return the settings in the text of a file."""
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -49,11 +66,16 @@ def read_toml(path: str) -> dict[str, Any]:
         raise Failure(f"{label(path)}: is not TOML: {where} {said}") from error
 
 
-def read_snapshot(path: str) -> Snapshot:
-    """Read a snapshot; what is wrong with it is raised as `InputError`."""
+def read_snapshot(args: argparse.Namespace) -> Snapshot:
+    """Read the snapshot that a command is given; what is wrong with it is raised as `InputError`."""
+    return snapshot_of(args, read_text(args.file))
+
+
+def snapshot_of(args: argparse.Namespace, text: str) -> Snapshot:
+    """Return the snapshot in the text of a file; what is wrong with it is raised as `InputError`."""
     from evenhand.model import Snapshot
 
-    return Snapshot.from_json(read_text(path))
+    return Snapshot.from_json(text, order=args.order, rounding=args.rounding)
 
 
 def read_state(path: str | None) -> State | None:
@@ -72,7 +94,19 @@ def read_state(path: str | None) -> State | None:
         raise Failure(f"{label(path)}: cannot be read: {reason(error)}") from error
 
 
-def write_files(contents: Mapping[str, str]) -> None:
+@contextmanager
+def on_disk(path: str) -> Iterator[str]:
+    """Hand out the path of a file; what comes from standard input is kept in one meanwhile."""
+    if path != "-":
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        name = str(Path(folder, "standard input"))
+        Path(name).write_bytes(read_bytes(path))
+        yield name
+
+
+def write_files(contents: Mapping[str, str | bytes]) -> None:
     """Replace files, all of them or none."""
     try:
         replace_files(contents.items())

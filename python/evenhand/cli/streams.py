@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -9,7 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evenhand.cli.advice import in_options
 from evenhand.display.text import ASCII, UNICODE, Glyphs, clean
+from evenhand.errors import EvenhandError
+from evenhand.packed import broken, is_packed, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,11 +32,18 @@ __all__ = [
     "print_errors",
     "print_json",
     "print_lines",
+    "print_prose",
     "print_text",
+    "read_bytes",
     "read_text",
     "reason",
+    "room",
+    "table_room",
     "wants_color",
 ]
+
+
+_COLUMNS, _NARROWEST = 110, 40  # of tables where no width is known; of what can be fitted
 
 
 class Failure(Exception):
@@ -50,17 +61,35 @@ def label(path: str) -> str:
 
 
 def read_text(path: str) -> str:
-    """Read a UTF-8 file, or standard input for ``-``; a byte order mark is dropped."""
-    if not path:
-        raise Failure("'' is no name of a file")
+    """Read a UTF-8 file, compressed or not, or standard input for ``-``; a byte order mark is dropped."""
+    data = read_bytes(path)
+    if is_packed(data):
+        data = _unpacked(path, data)
     try:
-        data = (sys.stdin.buffer.read() if sys.stdin else b"") if path == "-" else Path(path).read_bytes()
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         found = f"byte 0x{data[error.start]:02x} at offset {error.start}"
         raise Failure(f"{label(path)}: is not UTF-8 text: {found}") from error
+
+
+def read_bytes(path: str) -> bytes:
+    """Read a file, or standard input for ``-``."""
+    if not path:
+        raise Failure("'' is no name of a file")
+    try:
+        return (sys.stdin.buffer.read() if sys.stdin else b"") if path == "-" else Path(path).read_bytes()
     except (OSError, ValueError) as error:
         raise Failure(f"{label(path)}: cannot be read: {reason(error)}") from error
+
+
+def _unpacked(path: str, data: bytes) -> bytes:
+    try:
+        return unpacked(io.BytesIO(data)).read()
+    except broken() as error:
+        said = f"cannot be unpacked: {reason(error)}; the file is damaged or cut short"
+        raise Failure(f"{label(path)}: {said}") from error
+    except EvenhandError as error:  # a missing extra
+        raise Failure(f"{label(path)}: {error}") from error
 
 
 def reason(error: Exception) -> str:
@@ -96,11 +125,17 @@ class Talker:
                 close_output()
 
 
-def print_lines(lines: Iterable[Line]) -> None:
-    """Print lines with their styles, in colours where they are wanted."""
-    from evenhand.display.terminal import paint
+def print_prose(text: str) -> None:
+    """Print sentences; where the width is known, they are broken at blanks to fit it."""
+    print_lines([[("", line)] for line in text.split("\n")])
 
-    print_text(paint(lines, color=wants_color()).rstrip("\n"))
+
+def print_lines(lines: Iterable[Line]) -> None:
+    """Print lines with their styles, in colours where they are wanted, broken where they are too long."""
+    from evenhand.display.terminal import paint, wrapped
+
+    fitting = [part for line in lines for part in wrapped(line, room())]
+    print_text(paint(fitting, color=wants_color()).rstrip("\n"))
 
 
 def print_json(value: Any) -> None:
@@ -138,11 +173,14 @@ def print_csv(table: Table) -> None:
 
 def print_errors(lines: Iterable[str]) -> None:
     """Print lines to standard error, each in one piece."""
-    with suppress(OSError):  # no reader is left
+    try:
         if hasattr(sys.stderr, "reconfigure"):
             sys.stderr.reconfigure(errors="backslashreplace")
         for line in lines:
-            print(f"evenhand: {clean(line)}", file=sys.stderr)
+            print(f"evenhand: {clean(in_options(line))}", file=sys.stderr)
+    except OSError:  # no reader is left, or no room
+        with suppress(OSError, ValueError):
+            close_output(sys.stderr)
 
 
 def _write(text: str) -> None:
@@ -158,9 +196,26 @@ def open_streams() -> None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - for good
 
 
-def close_output() -> None:
+def close_output(stream: Any = None) -> None:
     """Send the rest of the output nowhere, so that the interpreter's last flush does not fail."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), (stream or sys.stdout).fileno())
+
+
+def room() -> int | None:
+    """Return the columns of the terminal, or those that COLUMNS says; None where neither is there."""
+    said = os.environ.get("COLUMNS", "")
+    if said.isascii() and said.isdigit() and 0 < int(said) < 10**6:
+        return max(int(said), _NARROWEST)
+    try:
+        found = os.get_terminal_size(sys.stdout.fileno()).columns
+    except (AttributeError, ValueError, OSError):
+        return None
+    return max(found, _NARROWEST) if found else None
+
+
+def table_room() -> int:
+    """Return the columns that a table may have."""
+    return room() or _COLUMNS
 
 
 def glyphs() -> Glyphs:

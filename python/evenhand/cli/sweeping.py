@@ -5,56 +5,104 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from evenhand.cli.policies import made_policy
-from evenhand.cli.simulating import once, printed, start
-from evenhand.cli.streams import Failure, label, print_errors, reason
-from evenhand.errors import InputError, Problem
+from evenhand.cli.policies import made_policy, trigger_of
+from evenhand.cli.reading import lines_of, read_state, snapshot_of
+from evenhand.cli.simulating import clocks, kind_of, once, printed, start
+from evenhand.cli.streams import Failure, label, print_errors, read_text, reason
+from evenhand.errors import EvenhandError, InputError, Problem
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from evenhand.model import Snapshot
+    from evenhand.simulate import Workload
 
 __all__ = ["sweep"]
 
 #: What a table shows unless it is said.
+_SHOWN_OF_PLANS = ("victims", "victims.operations", "served", "starts", "refused", "starving")
 _SHOWN = ("starvation.p95", "preemptions_per_hour", "waiting.p50", "waiting.p95")
 
 
 def sweep(args: argparse.Namespace) -> int:
-    """Replay a trace under many settings, and print a row for each."""
+    """Replay a trace, or plan on a snapshot, under many settings, and print a row for each."""
     from evenhand.sweep.running import sweep as run
 
     policy = made_policy(args.policy, args.config)
     space = {name: _values(name, text) for name, text in once("--set", args.space).items()}
     _must_be_drawn(args, space)
-    workload, snapshot, until = start(args)
+    of_snapshot = kind_of(args) == "snapshot"
+    workload: Workload | None = None
+    if of_snapshot:
+        snapshot, shared = _on_snapshot(args, policy)
+    else:
+        _only(args, "snapshot", _OF_SNAPSHOT)
+        given = clocks(args, policy)
+        workload, snapshot, until = start(args)
+        shared = {"until": until, "warm_up": args.warm_up or 0.0, **given}
     metrics = args.metric
     if metrics is None and args.format == "table":
-        metrics = [
-            *_SHOWN,
-            *(f"{name}.{r}" for name in ("lost_work", "utilisation") for r in snapshot.resources),
-        ]
+        metrics = _shown(snapshot, of_snapshot)
     drawn = {name: getattr(args, name) for name in ("lhs", "random", "seed", "resume", "workers", "progress")}
     try:
-        _must_be_taken(workload.joined(snapshot), policy, space)
-        table = run(
-            snapshot, policy, workload, space, metrics=metrics, until=until, warm_up=args.warm_up, **drawn
-        )
+        joined = snapshot if workload is None else workload.joined(snapshot)
+        _must_be_taken(joined, policy, space, of_snapshot)
+        table = run(snapshot, policy, workload, space, metrics=metrics, **shared, **drawn)
     except InputError as error:
         raise _failure(args, error) from error
     except OSError as error:
         raise Failure(f"{label(args.resume)}: cannot be used: {reason(error)}") from error
+    except EvenhandError as error:  # a missing extra
+        raise Failure(str(error)) from error
     printed(args, table.to_dict(), table, len(table))
     return _ended(args, [*table["error"]])
+
+
+#: Options that only workloads have, and those that only snapshots have.
+_OF_TRACE = (
+    *("machines", "pools", "column", "timezone", "clock", "nodes", "capacity", "head", "until", "warm_up"),
+)
+_OF_SNAPSHOT = ("state", "as_if_waiting", "on", "order", "rounding")
+
+
+def _only(args: argparse.Namespace, kind: str, options: Iterable[str]) -> None:
+    """Refuse options of the other kind of input."""
+    for option in options:
+        if getattr(args, option) is not None:
+            said = f"only with a {kind}, and {label(args.trace)} is none"
+            raise Failure(f"argument --{option.replace('_', '-')}: {said}", usage=True)
+
+
+def _on_snapshot(args: argparse.Namespace, policy: Any) -> tuple[Snapshot, dict[str, Any]]:
+    """Return the snapshot that each point plans on, and from where: a plan decides nothing without a past."""
+    import evenhand as eh
+
+    _only(args, "trace", _OF_TRACE)
+    try:
+        snapshot = snapshot_of(args, read_text(args.trace))
+        on = trigger_of(args.on, snapshot, label(args.trace), policy.RECORD.word)
+        state = read_state(args.state)
+        if state is None and args.as_if_waiting is not None:
+            state = eh.plan(snapshot, policy, on=on, as_if_waiting=args.as_if_waiting).state_before
+    except InputError as error:
+        raise Failure(*lines_of(args.trace, error)) from error
+    return snapshot, {"on": on, "state": state}
+
+
+def _shown(snapshot: Snapshot, of_snapshot: bool) -> list[str]:
+    """Return the metrics of a table unless it is said which."""
+    if of_snapshot:
+        return [*_SHOWN_OF_PLANS, *(f"freed.{resource}" for resource in snapshot.resources)]
+    of_each = [f"{name}.{r}" for name in ("lost_work", "utilisation") for r in snapshot.resources]
+    return [*_SHOWN, *of_each]
 
 
 def _ended(args: argparse.Namespace, errors: list[str | None]) -> int:
     """Say how many points came to no end; return the exit status."""
     refused = [error for error in errors if error is not None]
     if refused:
-        first = refused[0].partition("\n")[0].replace("until=", "--until")
+        first = refused[0].partition("\n")[0]
         said = f"{len(refused)} of {len(errors)} points have no metrics; the first: {first}"
         print_errors([f"{label(args.trace)}: {said}"])
     return 1 if len(refused) == len(errors) else 0
@@ -110,7 +158,7 @@ def _must_be_drawn(args: argparse.Namespace, space: Mapping[str, Any]) -> None:
             raise Failure(f"argument --set: {said}", usage=True)
 
 
-def _must_be_taken(snapshot: Snapshot, policy: Any, space: Mapping[str, Any]) -> None:
+def _must_be_taken(snapshot: Snapshot, policy: Any, space: Mapping[str, Any], of_snapshot: bool) -> None:
     """Refuse values that no point could have; what depends on other settings is each point's own matter."""
     from evenhand.simulate.columns import clocks_of
     from evenhand.sweep.space import Between, applied
@@ -120,6 +168,8 @@ def _must_be_taken(snapshot: Snapshot, policy: Any, space: Mapping[str, Any]) ->
             try:
                 clocks = applied(snapshot, policy, {name: value})[2]
                 clocks_of(policy, clocks)
+                if clocks and of_snapshot:
+                    raise Failure(f"argument --set: {name} is a clock, which only traces have", usage=True)
             except InputError as error:
                 if own := next((problem for problem in error.problems if _is_own(problem)), None):
                     raise Failure(f"argument --set: {own.message}", usage=True) from error

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from evenhand.systems import SYSTEMS
 
-__all__ = ["Pair", "PolicyName", "Seconds", "Whole"]
+__all__ = ["File", "Pair", "PolicyName", "Seconds", "Whole"]
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
@@ -46,19 +46,39 @@ class Seconds:
         return value
 
 
-class Pair:
-    """Two words with an equals sign between them; the second may have to be a number.
+class File:
+    """The name of a file; ``-`` is standard input, or is refused.
 
     Parameters
     ----------
-    kind : type
-        Of the second: str or float.
+    why : str, optional
+        Why it cannot be a standard stream.
+    """
+
+    def __init__(self, why: str = "") -> None:
+        self.why = why
+
+    def __call__(self, text: str) -> str:
+        """Return the name."""
+        if text == "-" and self.why:
+            raise argparse.ArgumentTypeError(f"'-' cannot stand here: {self.why}; name a file")
+        return text
+
+
+class Pair:
+    """Two words with an equals sign between them; the second may have to be a number, or a time.
+
+    Parameters
+    ----------
+    kind : type or Seconds
+        Of the second: str or float, or how a time is read.
     form : str
         How the pair is written, for messages.
     """
 
-    def __init__(self, kind: type[str | float], form: str) -> None:
+    def __init__(self, kind: type[str | float] | Seconds, form: str) -> None:
         self._number = kind is float
+        self._time = kind if isinstance(kind, Seconds) else None
         self._form = form
 
     def __call__(self, text: str) -> tuple[str, str | float]:
@@ -66,6 +86,8 @@ class Pair:
         name, sign, value = text.partition("=")
         if not name.strip() or not sign or not value:
             raise argparse.ArgumentTypeError(f"{text!r} is not of the form {self._form}")
+        if self._time is not None:
+            return name, self._time(value)
         if not self._number:
             return name, value
         number = _number(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evenhand.display import markup
-from evenhand.display.text import clean, fit, in_short, width
+from evenhand.display.text import UNICODE, Glyphs, clean, fit, in_short, width
 from evenhand.units.text import number
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from evenhand.explain import Explanation
 
-__all__ = ["amounts_text", "explanation_html"]
+__all__ = ["amounts_text", "explanation_html", "explanation_text"]
 
 _WIDTH = 80
 _WIDEST = 30  # a quantity's name
@@ -60,6 +60,7 @@ def amounts_text(
     amounts: Mapping[str, Mapping[str, float]],
     units: Mapping[str, str | None] | None = None,
     room: int = _WIDTH,
+    glyphs: Glyphs = UNICODE,
 ) -> str:
     """Return amounts as aligned lines, a quantity a line and a resource a column.
 
@@ -72,6 +73,8 @@ def amounts_text(
         Units of resources that have one.
     room : int
         Columns of the terminal.
+    glyphs : Glyphs
+        Characters that it has.
 
     Returns
     -------
@@ -94,10 +97,19 @@ def amounts_text(
         widths = [max(map(width, column)) for column in zip(*table, strict=True)]
         widths[0] = min(widths[0], _WIDEST)
         for row in table:
-            cells = [fit(row[0], widths[0], name=True)]
-            cells += [fit(cell, widths[i], right=True) for i, cell in enumerate(row[1:], 1)]
+            cells = [fit(row[0], widths[0], name=True, ellipsis=glyphs.ellipsis)]
+            cells += [
+                fit(cell, widths[i], right=True, ellipsis=glyphs.ellipsis)
+                for i, cell in enumerate(row[1:], 1)
+            ]
             lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
+
+
+def explanation_text(explanation: Explanation, room: int = _WIDTH, glyphs: Glyphs = UNICODE) -> str:
+    """Return the sentences of an explanation, a line each, and its amounts as aligned columns."""
+    amounts = amounts_text(explanation.amounts, explanation.units, room, glyphs)
+    return "\n".join([*explanation.sentences, *(["", amounts] if amounts else [])])
 
 
 def explanation_html(explanation: Explanation) -> str:

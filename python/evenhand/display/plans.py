@@ -142,7 +142,7 @@ def decision_lines(
     return lines
 
 
-def refusal_lines(plan: Plan, top: int) -> list[Line]:
+def refusal_lines(plan: Plan, top: int, glyphs: Glyphs = UNICODE, room: int = _WIDTH) -> list[Line]:
     """Return how many requests were refused by each rule."""
     if not len(plan.refusals):
         return []
@@ -152,7 +152,8 @@ def refusal_lines(plan: Plan, top: int) -> list[Line]:
     lines: list[Line] = [[("head", f"{counted(len(plan.refusals), 'request')} did not start:")]]
     for rule, count in ranked[:top]:
         said = f"{count:,} {rule}"
-        words = fit(f": {reason(rule, 'request').doc}", _WIDTH - len(said)).rstrip()
+        doc = f": {reason(rule, 'request').doc}"
+        words = fit(doc, room - len(said), ellipsis=glyphs.ellipsis).rstrip()
         lines.append([("", said), ("dim", words)])
     if len(ranked) > top:
         lines.append([("", f"and {counted(len(ranked) - top, 'more rule')}")])
@@ -207,14 +208,14 @@ def _starving_cells(statuses: Statuses, top: int, glyphs: Glyphs) -> list[list[s
     return cells
 
 
-def starving_lines(statuses: Statuses, top: int, glyphs: Glyphs = UNICODE) -> list[Line]:
+def starving_lines(statuses: Statuses, top: int, glyphs: Glyphs = UNICODE, room: int = _WIDTH) -> list[Line]:
     """Return a sentence on what is below its share, and a line for each that starves most."""
     if not len(statuses):
         return []
     lines: list[Line] = [[("head", sentence)] for sentence in starving_sentences(statuses)]
     cells = _starving_cells(statuses, top, glyphs)
     if len(cells) > 1:
-        lines += _aligned(cells, frozenset({3, 4, 5}), glyphs)
+        lines += _aligned(cells, frozenset({3, 4, 5}), glyphs, room)
     return lines
 
 

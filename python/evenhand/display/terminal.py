@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,6 +46,7 @@ __all__ = [
     "table_text",
     "total_lines",
     "tree_lines",
+    "wrapped",
 ]
 
 # A line is a sequence of (style, text); styles are the roles of bars and the ones below.
@@ -54,6 +56,7 @@ _WIDTH = 110
 _BAR, _WIDEST_BAR = 17, 48  # columns: in a text, and where the width is known
 _LEAST_BAR, _LEAST_NAME = 8, 24  # columns, however little room there is
 _BELOW = (24, 30, 8, 10, 5, 9, 9)  # widest columns of the operations below their share
+_WIDEST, _LEAST_KEPT = 40, 24  # columns of a cell; of one that is kept where there is little room
 _LONG = 3600.0  # seconds
 _DEEPEST = 8  # levels that are indented; what lies deeper is marked
 
@@ -69,6 +72,32 @@ def paint(lines: Iterable[Line], *, color: bool = False) -> str:
             parts[-1] = (parts[-1][0], parts[-1][1].rstrip())
         out.append("".join(f"\x1b[{ANSI[s]}m{t}\x1b[0m" if color and s in ANSI else t for s, t in parts))
     return "\n".join(out)
+
+
+def wrapped(line: Line, room: int | None) -> list[Line]:
+    """Return a line in lines that fit, broken at blanks and indented alike; no word is broken.
+
+    Parameters
+    ----------
+    line : Line
+    room : int, optional
+        Columns; None: any number.
+    """
+    if room is None or width("".join(text for _, text in line).rstrip()) <= room:
+        return [line]
+    lines: list[Line] = [[]]
+    used, indent = 0, ""
+    for style, text in line:
+        for piece in re.findall(r" +|[^ ]+", text):
+            if not used and piece.isspace():
+                indent = piece
+            columns = width(piece)
+            if used > len(indent) and used + columns > room and not piece.isspace():
+                lines.append([("", indent)] if indent else [])
+                used = len(indent)
+            lines[-1].append((style, piece))
+            used += columns
+    return lines
 
 
 def counted(number: int, noun: str) -> str:
@@ -202,7 +231,7 @@ def below_cells(view: Overview, top: int, glyphs: Glyphs = UNICODE) -> list[list
     return cells
 
 
-def below_lines(view: Overview, top: int, glyphs: Glyphs = UNICODE) -> list[Line]:
+def below_lines(view: Overview, top: int, glyphs: Glyphs = UNICODE, room: int | None = None) -> list[Line]:
     """Return a sentence on the operations below their fair share, and a line for each that lacks most."""
     lines: list[Line] = [[("head", below_sentence(view))]]
     cells = below_cells(view, top, glyphs)
@@ -212,6 +241,8 @@ def below_lines(view: Overview, top: int, glyphs: Glyphs = UNICODE) -> list[Line
         min(most, max(map(width, column)))
         for most, column in zip(_BELOW, zip(*cells, strict=True), strict=True)
     ]
+    while room is not None and sum(rooms) + 2 * (len(rooms) - 1) > room and max(rooms[:3]) > _LEAST_BAR:
+        rooms[rooms.index(max(rooms[:3]))] -= 1
     lines.append([("", "Those that lack the largest part of the cluster:")])
     for i, row in enumerate(cells):
         parts = [
@@ -230,7 +261,9 @@ def diagnostic_lines(diagnostics: Sequence[Diagnostic], top: int) -> list[Line]:
     return lines
 
 
-def total_lines(view: Overview, totals: Sequence[float], shares: Mapping[str, np.ndarray]) -> list[Line]:
+def total_lines(
+    view: Overview, totals: Sequence[float], shares: Mapping[str, np.ndarray], glyphs: Glyphs = UNICODE
+) -> list[Line]:
     """Return a line a resource: the cluster's total, and shares of all of it by name."""
     columns = [
         ["resource", *(in_unit(*of) for of in view.snapshot.units.items())],
@@ -240,34 +273,68 @@ def total_lines(view: Overview, totals: Sequence[float], shares: Mapping[str, np
     padded = []
     for i, cells in enumerate(columns):
         room = min(24, max(map(width, cells)))
-        padded.append([fit(cell, room, right=i > 0) for cell in cells])
+        padded.append([fit(cell, room, right=i > 0, ellipsis=glyphs.ellipsis) for cell in cells])
     return [[("dim" if i == 0 else "", "  ".join(row))] for i, row in enumerate(zip(*padded, strict=True))]
 
 
-def table_text(table: Table, *, max_rows: int = 20, max_width: int = 110) -> str:
+def table_text(
+    table: Table,
+    *,
+    max_rows: int = 20,
+    max_width: int = _WIDTH,
+    glyphs: Glyphs = UNICODE,
+    kept: Sequence[str] = ("error",),
+) -> str:
     """Return a table as aligned text: the first rows, and the columns that fit.
 
-    Numbers are right-aligned with one number of decimals a column.
+    Numbers are right-aligned with one number of decimals a column. Columns that are to be `kept` are shown
+    however little room there is: others make room, the last of them first.
     """
     shown = min(len(table), max_rows)
+    columns = {name: _column(table, name, shown) for name in table.columns}
+    wanted = {name: min(_WIDEST, max(map(width, cells))) for name, (cells, _) in columns.items()}
+    fitting = _fitting(wanted, max_width, [name for name in kept if name in columns])
     cells: list[list[str]] = []
-    total = 0
-    for name in table.columns:
-        column, numeric = _cells(table[name], shown)
-        head = clean(name)
-        columns = min(40, max(map(width, [head, *column])))
-        total += columns + 2
-        if cells and total - 2 > max_width:
-            break
-        cells.append([fit(text, columns, right=numeric) for text in [head, *column]])
+    for name, room in fitting.items():
+        texts, numeric = columns[name]
+        cells.append([fit(text, room, right=numeric, ellipsis=glyphs.ellipsis) for text in texts])
     lines = [clean(table.title)] if table.title else []
     lines += ["  ".join(row).rstrip() for row in zip(*cells, strict=True)]
     if len(table) > shown:
-        lines.append(f"… {counted(len(table) - shown, 'more row')}")
-    if left := table.columns[len(cells) :]:
-        names = ", ".join(clean(name) for name in left)
-        lines.append(fit(f"… {counted(len(left), 'more column')}: {names}", max_width).rstrip())
+        lines.append(f"{glyphs.ellipsis} {counted(len(table) - shown, 'more row')}")
+    if left := [name for name in columns if name not in fitting]:
+        said = f"{glyphs.ellipsis} {counted(len(left), 'more column')}: {', '.join(map(clean, left))}"
+        lines.append(fit(said, max_width, ellipsis=glyphs.ellipsis).rstrip())
     return "\n".join(lines) or "(empty table)"
+
+
+def _fitting(wanted: Mapping[str, int], room: int, kept: Sequence[str]) -> dict[str, int]:
+    """Return the columns that are shown, in their order, each with its width; the first always is."""
+    first = next(iter(wanted), None)
+    least = {name: min(wanted[name], _LEAST_KEPT) for name in kept}
+    left = room - sum(columns + 2 for name, columns in least.items() if name != first)
+    found: dict[str, int] = {}
+    full = False
+    for name, columns in wanted.items():
+        if name in least and name != first:
+            found[name] = least[name]
+            continue
+        left -= columns + 2
+        full = full or (left < -2 and name != first)
+        if not full:
+            found[name] = columns
+    spare = max(room - sum(found.values()) - 2 * (len(found) - 1), 0)
+    for name in kept:
+        more = min(spare, wanted[name] - found[name])
+        found[name] += more
+        spare -= more
+    return found
+
+
+def _column(table: Table, name: str, shown: int) -> tuple[list[str], bool]:
+    """Return the head and the first cells of a column as text, and whether they are numbers."""
+    cells, numeric = _cells(table[name], shown)
+    return [clean(name), *cells], numeric
 
 
 def _cells(column: np.ndarray | list[object], shown: int) -> tuple[list[str], bool]:

@@ -90,10 +90,9 @@ class Explanation:
     @property
     def text(self) -> str:
         """The sentences, a line each, and the amounts as aligned columns."""
-        from evenhand.display.explanations import amounts_text
+        from evenhand.display.explanations import explanation_text
 
-        amounts = amounts_text(self.amounts, self.units)
-        return "\n".join([*self.sentences, *(["", amounts] if amounts else [])])
+        return explanation_text(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as plain values."""

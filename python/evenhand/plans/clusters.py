@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenhand.fields import TABLES
+from evenhand.frozen import thaw
 from evenhand.units.text import named
 
 if TYPE_CHECKING:
@@ -40,6 +41,11 @@ class RowDiff:
     name: str | int | None
     before: Any
     after: Any
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the difference as plain values."""
+        names = ("what", "table", "name", "before", "after")
+        return {name: thaw(getattr(self, name)) for name in names}
 
 
 def rows_between(before: Snapshot, after: Snapshot) -> Iterator[RowDiff]:

@@ -148,12 +148,38 @@ class PlanDiff(Tabular):
         needed = f": {amounts(d.numbers['needed'], self.units)}" if d.numbers.get("needed") else ""
         return f"{d.action} on {d.node}{times}{needed} ({d.reason})"
 
-    def __repr__(self) -> str:
+    @property
+    def head(self) -> str:
+        """The summary, if anything differs, and in a line of its own how often what differs."""
         counts = [f"{len(getattr(self, name))} {name}" for name in _ORDER if getattr(self, name)]
         if self.clusters:
             counts.append(f"{len(self.clusters)} in the cluster")
-        head = f"{', '.join(counts) or 'no difference'}; {self.same} alike"
-        return f"{self.summary}\n{head}\n{self.table()!r}" if self else head
+        said = f"{', '.join(counts) or 'no difference'}; {self.same} alike"
+        return f"{self.summary}\n{said}" if self else said
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the difference as plain values.
+
+        Returns
+        -------
+        dict
+            ``summary``, ``same``; lists of decisions by ``spared, taken, lost, gained``; lists of pairs by
+            ``changed, moved``; ``clusters``: rows with ``what, table, name, before, after``.
+        """
+        return {
+            "summary": self.summary if self else "",
+            **{name: [d.to_dict() for d in getattr(self, name)] for name in ("spared", "taken")},
+            **{
+                name: [[a.to_dict(), b.to_dict()] for a, b in getattr(self, name)]
+                for name in ("changed", "moved")
+            },
+            **{name: [d.to_dict() for d in getattr(self, name)] for name in ("lost", "gained")},
+            "same": self.same,
+            "clusters": [of.to_dict() for of in self.clusters],
+        }
+
+    def __repr__(self) -> str:
+        return f"{self.head}\n{self.table()!r}" if self else self.head
 
     def _repr_html_(self) -> str:
         from evenhand.display import table_html

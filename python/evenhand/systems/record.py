@@ -84,6 +84,8 @@ class System:
         Whether it preempts operations (jobs, sessions) as a whole, not single allocations.
     reserves_anew : bool
         Whether each plan works out anew what it reserves for later: such a reservation is no row.
+    passes : bool
+        Whether a scheduling run has passes, of which one can be made alone.
     presets : tuple of str
         The first is the default.
     settings_at : tuple of str
@@ -103,6 +105,7 @@ class System:
     shares: bool = False
     preempts_operations: bool = False
     reserves_anew: bool = False
+    passes: bool = False
     presets: tuple[str, ...] = ("documented", "upstream")
     settings_at: tuple[str, ...] = ()
     adapter_at: str = ""

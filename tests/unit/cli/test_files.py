@@ -140,7 +140,8 @@ def changed(plan: Path, **changes: Any) -> None:
         ({"policy": {"system": "ytsaurus", "preset": "x"}}, "settings: preset is x; it must be"),
         ({"policy": {"system": "ytsaurus", "preset": "upstream", "x": 1}}, "settings: x is unknown"),
         ({"state_before": 3}, "state_before is a number"),
-        ({"on": ["round"]}, "on is a list"),
+        ({"on": ["round"]}, "on is a list of something else than heartbeats"),
+        ({"on": 3}, "on is a number"),
         ({"on": "run"}, "YTsaurus decides on round or heartbeat:NODE, not on 'run'"),
         ({"on": "heartbeat:n9"}, "has no node 'n9'"),
         ({"decisions": {}}, "decisions is an object"),
@@ -209,9 +210,11 @@ def test_a_file_of_another_policy(cluster: Path, tmp_path: Path, run: Any, capsy
     config = tmp_path / "policy.toml"
     config.write_text('system = "slurm"\n')
     with pytest.raises(SystemExit, match="2"):
-        run("plan", cluster, "--config", config)
+        run("plan", cluster, "--config", config, "--policy", "ytsaurus")
     assert "describes slurm, not ytsaurus; say --policy slurm" in capsys.readouterr().err
-    assert run("plan", cluster, "--config", config, "--policy", "slurm")[0] == 0
+    named = run("plan", cluster, "--config", config, "--policy", "slurm")
+    assert named[0] == 0
+    assert run("plan", cluster, "--config", config) == named
     config.write_text('system = "slrm"\n')
     status, _, err = run("plan", cluster, "--config", config)
     assert (status, "system is 'slrm', none of ytsaurus" in err, 'did you mean "slurm"?' in err) == (

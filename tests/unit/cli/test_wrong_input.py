@@ -155,7 +155,7 @@ def test_wrong_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -
         ("shares x --format jsn", "shares", "'jsn' is none of table, json, csv; did you mean \"json\"?"),
         ("plan x --policy", "plan", "argument --policy: needs a value"),
         ("demo --resource tpu", "demo", "argument --resource: no resource 'tpu'"),
-        ("plan x --state a --as-if-waiting 1", "plan", "cannot be given together with --state"),
+        ("sweep x --set a=1 --lhs 2 --random 2", "sweep", "cannot be given together with --lhs"),
         ("nonsense", "", "argument COMMAND: 'nonsense' is none of demo, validate"),
     ],
 )

@@ -23,6 +23,7 @@ SLURM: Final = System(
     reasons=REASONS,
     memory=(Column("operations", "last_preempt"), VICTIMS),
     preempts_operations=True,
+    passes=True,
     settings_at=(
         f"{_SETTINGS}SlurmSettings",
         f"{_SETTINGS}SlurmPartition",

@@ -1,0 +1,117 @@
+"""The arguments of the command that acts."""
+
+from __future__ import annotations
+
+import argparse
+
+from evenhand.cli.options import REPLACED
+from evenhand.cli.parsing import Parser
+from evenhand.cli.values import File, PolicyName, Seconds, Whole
+
+__all__ = ["watch_command"]
+
+_KEPT = "it is a file that stays"
+
+
+def watch_command(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add the command that acts."""
+    watch = commands.add_parser(
+        "watch",
+        help="plan for a live cluster and carry the plan out, until stopped",
+        description="Snapshot, plan, check, act, sleep, until a signal. A first run with --dry-run changes "
+        "nothing and prints what would be run.",
+    )
+    watch.add_argument(
+        "--adapter", default="slurm", metavar="NAME", help="the cluster's system; default: slurm"
+    )
+    watch.add_argument(
+        "--journal",
+        required=True,
+        metavar="FILE",
+        type=File(_KEPT),
+        help="where each action is recorded before it is carried out",
+    )
+    watch.add_argument(
+        "--rotate-at",
+        type=Whole(0),
+        default=16,
+        metavar="MB",
+        help="size at which a new journal is started and the old one kept beside it; 0: never; default: 16",
+    )
+    watch.add_argument(
+        "--policy",
+        type=PolicyName(),
+        metavar="NAME[:PRESET]",
+        help="system whose rules apply; default: that of the adapter (else slurm), with the cluster's own "
+        "configuration of each round",
+    )
+    watch.add_argument(
+        "--config",
+        metavar="FILE.toml",
+        type=File(),
+        help="settings of the policy; where it is the cluster's own, only those to change",
+    )
+    watch.add_argument(
+        "--pools",
+        choices=("partition", "account", "user"),
+        help="what becomes a pool of Slurm; default: partition",
+    )
+    watch.add_argument(
+        "--state",
+        metavar="FILE",
+        type=File(REPLACED),
+        help="state to start from, if it exists; replaced every round",
+    )
+    watch.add_argument("--dry-run", action="store_true", help="change nothing, print what would be run")
+    watch.add_argument("--once", action="store_true", help="one round only")
+    watch.add_argument(
+        "--interval",
+        type=Seconds(above=True),
+        default=30.0,
+        metavar="S",
+        help="seconds between rounds; default: 30",
+    )
+    watch.add_argument(
+        "--stop-file", metavar="FILE", type=File(_KEPT), help="while it exists, no job is asked to leave"
+    )
+    watch.add_argument(
+        "--lock",
+        metavar="FILE",
+        type=File(_KEPT),
+        help="lock held by the driver of the cluster; default: one in /run/lock, $RUNTIME_DIRECTORY or /tmp",
+    )
+    watch.add_argument(
+        "--metrics",
+        metavar="FILE",
+        type=File(REPLACED),
+        help="metrics in Prometheus' text format, every round",
+    )
+    watch.add_argument(
+        "--evict",
+        choices=("requeue_hold", "requeue", "as_planned"),
+        help="how victims leave Slurm; default: requeue_hold (requeued, and held until their beneficiary "
+        "runs)",
+    )
+    caps = watch.add_argument_group("most victims (0: no cap)")
+    caps.add_argument("--per-run", type=Whole(0), default=100, metavar="N", help="in a round; default: 100")
+    caps.add_argument("--per-hour", type=Whole(0), default=50, metavar="N", help="default: 50")
+    caps.add_argument("--per-owner", type=Whole(0), default=10, metavar="N", help="in an hour; default: 10")
+    caps.add_argument("--per-job", type=Whole(0), default=3, metavar="N", help="in a day; default: 3")
+    times = watch.add_argument_group("seconds")
+    times.add_argument(
+        "--start-timeout",
+        type=Seconds(above=True),
+        default=120.0,
+        metavar="S",
+        help="for a beneficiary to start; default: 120",
+    )
+    times.add_argument(
+        "--max-age",
+        type=Seconds(above=True),
+        default=60.0,
+        metavar="S",
+        help="of plan and snapshot; default: 60",
+    )
+    times.add_argument(
+        "--timeout", type=Seconds(above=True), default=30.0, metavar="S", help="of a command; default: 30"
+    )
