@@ -13,9 +13,9 @@ import pytest
 from pydantic import BaseModel
 
 import evenhand as eh
-from evenhand.cli.saved import opened, saved
 from evenhand.errors import InputError
 from evenhand.history.tree import ShareTree
+from evenhand.plans.saved import opened, saved
 from evenhand.systems import SYSTEMS
 from evenhand.systems.files import from_dict, from_toml
 
@@ -139,7 +139,7 @@ def through_a_cluster(policy: Any, folder: Path) -> Any:
 
 def through_a_plan(policy: Any, folder: Path) -> Any:
     plan = eh.plan(eh.Snapshot.from_dict(ROWS), policy)
-    return opened("saved", saved(plan, None)).policy
+    return opened(saved(plan)).policy
 
 
 WAYS: Mapping[str, Callable[[Any, Path], Any]] = {

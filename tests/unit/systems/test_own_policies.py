@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.cli.saved import saved
 from evenhand.plans.own import base_of, overridden
+from evenhand.plans.saved import saved
 from evenhand.systems import SYSTEMS
 from evenhand.systems.base import Policy
 from tests.unit.systems.toy.policy import Toy
@@ -41,7 +41,7 @@ OF_SUBCLASSES: dict[str, Callable[[Any, Path], Any]] = {
     "sweep of plans": lambda policy, _: eh.sweep(SNAPSHOT, policy, None, SPACE),
     "pickle": lambda policy, _: pickle.dumps(policy),
     "pickle of a plan": lambda policy, _: pickle.dumps(eh.plan(SNAPSHOT, policy)),
-    "saved plan": lambda policy, _: saved(eh.plan(SNAPSHOT, policy), None),
+    "saved plan": lambda policy, _: saved(eh.plan(SNAPSHOT, policy)),
 }
 
 EVERY_SYSTEM = pytest.mark.parametrize("base", [s.policy for s in SYSTEMS.values()], ids=[*SYSTEMS])
