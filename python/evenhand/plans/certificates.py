@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.errors import shorten
 from evenhand.plans.columns import Name, picked
 from evenhand.plans.decisions import Beneficiary
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from evenhand.plans.plan import Plan
 
-__all__ = ["Certificate", "CertificateSite", "certificates_of"]
+__all__ = ["Certificate", "CertificateSite", "certificates_of", "none_of"]
 
 Row = tuple[int, ...]
 
@@ -219,6 +220,18 @@ _NUMBERS = (
     "branches",
     "within_caps",
 )
+
+
+def none_of(plan: Plan, step: int) -> str:
+    """Return why a step has no certificate, and which steps have one."""
+    there = int(step) in plan.decisions.columns["step"].tolist()
+    said = "was not decided with minimum" if there else "is not in the plan"
+    known = ", ".join(map(str, plan.minimum_steps)) or "none"
+    if not plan.minimum_steps:
+        how = getattr(plan.policy.settings, "victim_selection", None)
+        of = f"the {type(plan.policy).__name__} policy has no such setting"
+        known += f" (victim_selection is {how!r})" if how is not None else f" ({of})"
+    return f"step {shorten(step)} {said}; steps that were: {known}"
 
 
 def certificates_of(plan: Plan) -> dict[int, Certificate]:

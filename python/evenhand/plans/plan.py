@@ -375,15 +375,9 @@ class Plan(Frozen, Tabular):
         expect(whole, "certificate", "step", step, "the number of a step")
         if step in self.minimum_steps:
             return self._certificates[int(step)]
-        there = int(step) in self.decisions.columns["step"].tolist()
-        said = "was not decided with minimum" if there else "is not in the plan"
-        known = ", ".join(map(str, self.minimum_steps)) or "none"
-        if not self.minimum_steps:
-            how = getattr(self.policy.settings, "victim_selection", None)
-            of = f"the {type(self.policy).__name__} policy has no such setting"
-            known += f" (victim_selection is {how!r})" if how is not None else f" ({of})"
-        said = f"step {shorten(step)} {said}; steps that were: {known}"
-        raise NoSuchNameError.about("certificate", "step", "exists", said, shorten(step))
+        from evenhand.plans.certificates import none_of
+
+        raise NoSuchNameError.about("certificate", "step", "exists", none_of(self, step), shorten(step))
 
     def diff(self, other: Plan) -> PlanDiff:
         """Return what another plan decides differently.
