@@ -91,8 +91,9 @@ def explain(args: argparse.Namespace) -> int:
     result = _explained(args)
     try:
         explanation = result.why(args.name)
-    except KeyError as error:
-        raise Failure(f"argument NAME: {label(args.file)}: {error.args[0]}", usage=True) from error
+    except InputError as error:
+        said = f"{label(args.file)}: {error.problems[0].message}"
+        raise Failure(f"argument NAME: {said}", usage=True) from error
     if args.format == "json":
         print_json(explanation.to_dict())
     elif args.format == "csv":
