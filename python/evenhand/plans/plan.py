@@ -19,6 +19,7 @@ from evenhand.plans.job_states import JobStates
 from evenhand.plans.live import repairs
 from evenhand.plans.memory import fingerprint, next_state
 from evenhand.plans.refusals import Refusals
+from evenhand.plans.savable import Savable
 from evenhand.plans.statuses import Groups, Statuses
 from evenhand.provenance import of_policy
 from evenhand.share_inputs import diagnostics_of, options_of
@@ -27,7 +28,6 @@ from evenhand.state import State
 from evenhand.table import Tabular
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable
 
     from evenhand.diagnostics import Diagnostic
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["Plan"]
 
 
-class Plan(Frozen, Tabular):
+class Plan(Frozen, Tabular, Savable):
     """Decisions with their reasons, refusals, statuses, groups and the next state.
 
     Made by a policy. Nothing in it changes; what is costly is made when it is first asked for.
@@ -266,56 +266,6 @@ class Plan(Frozen, Tabular):
         str
         """
         return as_json(self.to_dict(), indent)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write what the plan was made from to a file; compressed if its name ends in ``.gz``.
-
-        Parameters
-        ----------
-        path : str or path-like
-
-        Raises
-        ------
-        InputError
-            If it cannot be made again of that: it has given values, or commands of its own.
-        OSError
-            If it cannot be written.
-        """
-        from evenhand.plans.saved import save
-
-        save(self, path)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Plan:
-        """Return a plan that `save` or ``evenhand plan --save`` wrote: made again, and equal to that one.
-
-        Parameters
-        ----------
-        path : str or path-like
-
-        Returns
-        -------
-        Plan
-
-        Raises
-        ------
-        InputError
-            If the file is no complete saved plan, or this version decides otherwise.
-        OSError
-            If it cannot be read.
-
-        Examples
-        --------
-        >>> import evenhand as eh, tempfile
-        >>> plan = eh.plan(eh.Snapshot.from_dict({"resources": {"cpu": {}}}), eh.policies.Slurm())
-        >>> with tempfile.NamedTemporaryFile(suffix=".json.gz") as file:
-        ...     plan.save(file.name)
-        ...     eh.Plan.load(file.name) == plan
-        True
-        """
-        from evenhand.plans.saved import load
-
-        return load(path)
 
     def table(self) -> Table:
         """Return the decisions as a table; see `Decisions.table`."""
