@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
+from evenhand.testing.happened import tell
+
 __all__ = ["PlanOfJobs", "hold_all", "must"]
 
 _Subject = TypeVar("_Subject")
@@ -61,6 +63,8 @@ def must(holds: bool, what: object) -> None:
 
 def hold_all(laws: Iterable[Callable[[_Subject], None]], subject: _Subject) -> None:
     """Hold something against laws; the error of the first that is broken begins with its name."""
+    if (plan := getattr(subject, "plan", None)) is not None:
+        tell(plan)
     for law in laws:
         try:
             law(subject)

@@ -18,6 +18,7 @@ from hypothesis import strategies as st  # noqa: E402
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule  # noqa: E402
 
 from evenhand.testing._laws import must  # noqa: E402
+from evenhand.testing.happened import tell  # noqa: E402
 from evenhand.testing.strategies._happening import Happening  # noqa: E402
 from evenhand.testing.strategies._pasted import Pasted  # noqa: E402
 from evenhand.testing.strategies.clusters import cluster_dicts  # noqa: E402
@@ -116,6 +117,7 @@ class LiveClusterMachine(RuleBasedStateMachine):
         frozen = planned(snapshot, self.policy, state)
         must(plan.to_dict() == frozen.to_dict(), "the plan of the live cluster is another")
         self.cluster.carry_out(plan)
+        tell(frozen)
         self.plans.append(frozen)
         self._look()
         for law in self.laws:

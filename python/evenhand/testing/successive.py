@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.arguments import expect
 from evenhand.testing._laws import must
+from evenhand.testing.happened import tell
 
 if TYPE_CHECKING:
     from evenhand.cluster import Cluster
@@ -68,6 +69,7 @@ def successive_plans(
         plan = cluster.plan(policy)
         plan.snapshot  # noqa: B018 - before the cluster is another
         cluster.carry_out(plan)
+        tell(plan)
         plans.append(plan)
     return plans
 

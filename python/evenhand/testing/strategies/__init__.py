@@ -55,6 +55,7 @@ from evenhand.testing.strategies.tables import (  # noqa: E402
     pools,
     requests,
 )
+from evenhand.testing.strategies.victims import preempting  # noqa: E402
 
 __all__ = [
     "NASTY",
@@ -76,6 +77,7 @@ __all__ = [
     "policies",
     "pool_trees",
     "pools",
+    "preempting",
     "queue_partitions",
     "requests",
     "resource_spaces",

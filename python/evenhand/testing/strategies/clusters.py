@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
     from evenhand.model import Snapshot
 
-__all__ = ["cluster_dicts", "clusters", "system_cluster_dicts"]
+__all__ = ["SYSTEMS", "cluster_dicts", "clusters", "system_cluster_dicts"]
 
 # Eight numbers of up to 15, in one choice: drawing them one by one takes most of the time.
 _row = st.binary(min_size=8, max_size=8).map(lambda drawn: tuple(byte % 16 for byte in drawn))
 
-_OF_SYSTEMS: Mapping[str, Callable[[], SearchStrategy[dict[str, Any]]]] = {
+SYSTEMS: Mapping[str, Callable[[], SearchStrategy[dict[str, Any]]]] = {
     "ytsaurus": crowded_dicts,
     "backendai": session_groups,
     "slurm": job_clusters,
@@ -164,8 +164,8 @@ def system_cluster_dicts(system: str) -> SearchStrategy[dict[str, Any]]:
     """
 
     def build() -> SearchStrategy[dict[str, Any]]:
-        if system not in _OF_SYSTEMS:
-            raise InvalidArgument(f"system={system!r} is not one of {', '.join(_OF_SYSTEMS)}")
-        return _OF_SYSTEMS[system]()
+        if system not in SYSTEMS:
+            raise InvalidArgument(f"system={system!r} is not one of {', '.join(SYSTEMS)}")
+        return SYSTEMS[system]()
 
     return st.deferred(build)
