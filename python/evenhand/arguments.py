@@ -13,7 +13,16 @@ from evenhand.errors import InputError, NoSuchNameError, NoSuchRowError, Problem
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
 
-__all__ = ["Living", "as_json", "expect", "instant_of", "looked_up", "row_number", "snapshot_of"]
+__all__ = [
+    "Living",
+    "as_json",
+    "expect",
+    "expect_snapshot",
+    "instant_of",
+    "looked_up",
+    "row_number",
+    "snapshot_of",
+]
 
 _MOST_SPACES = 100
 
@@ -114,6 +123,18 @@ def snapshot_of(function: str, value: Any) -> Snapshot:
     expect(right, function, "snapshot", value, "a Snapshot or a Cluster")
     now: Snapshot = value.snapshot()
     return now
+
+
+def expect_snapshot(function: str, value: Any) -> None:
+    """Refuse what is no snapshot.
+
+    Raises
+    ------
+    InputError
+    """
+    from evenhand.model import Snapshot
+
+    expect(isinstance(value, Snapshot), function, "snapshot", value, "a Snapshot")
 
 
 def looked_up(known: Mapping[Any, Any], name: object, what: str) -> Any:

@@ -1,15 +1,17 @@
-"""Files that are read and replaced: regular ones only, and never through a planted link."""
+"""Files that are read and replaced: regular ones only, no planted links, and as they were written."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
+import re
 import stat
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-__all__ = ["file_kind", "open_regular", "replace_file", "replace_files"]
+__all__ = ["digest_of", "file_kind", "open_regular", "replace_file", "replace_files", "sealed", "unsealed"]
 
 _Path = str | os.PathLike[str]
 
@@ -36,6 +38,54 @@ def file_kind(data: object) -> str | None:
     if not isinstance(schema, str):
         return None
     return next((kind for begin, kind in _KINDS.items() if schema.startswith(begin)), None)
+
+
+def digest_of(*parts: str | bytes) -> str:
+    """Return the digest that says whether a file is as it was written; 32 hexadecimal digits."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        digest.update(part.encode() if isinstance(part, str) else part)
+    return digest.hexdigest()
+
+
+_SEAL = re.compile(r',\n "digest": "([^"\n]*)"\n}\n\Z')
+
+
+def sealed(text: str) -> str:
+    """Return an indented JSON object with a digest of its text as the last key.
+
+    Parameters
+    ----------
+    text : str
+        That ends with a closing brace on a line of its own.
+
+    Returns
+    -------
+    str
+    """
+    head = text.removesuffix("\n}\n")
+    return f'{head},\n "digest": "{digest_of(text)}"\n}}\n'
+
+
+def unsealed(text: str) -> tuple[str, bool | None]:
+    """Return the text that `sealed` was given, and whether that is as its digest says.
+
+    Parameters
+    ----------
+    text : str
+        Of a file.
+
+    Returns
+    -------
+    text : str
+    right : bool or None
+        None: it has no digest at its end.
+    """
+    seal = _SEAL.search(text, max(len(text) - 100, 0))
+    if seal is None:
+        return text, None
+    inner = text[: seal.start()] + "\n}\n"
+    return inner, digest_of(inner) == seal[1]
 
 
 def open_regular(path: str | os.PathLike[str], flags: int, mode: int = 0o666) -> int:

@@ -122,6 +122,9 @@ class FairShareEngine:
         with self._lock:
             return _run(self._core.update, snapshot, self.settings, state)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.settings,)  # what it remembers only saves time
+
 
 def _checked(settings: FairShareSettings | None) -> FairShareSettings:
     from evenhand.config.fair_share import FairShareSettings

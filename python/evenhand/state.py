@@ -15,7 +15,7 @@ from evenhand.building.jsontable import JsonRows, resting_collector
 from evenhand.building.jsontext import DEEPEST, cut, what_is_wrong
 from evenhand.building.problems import kind_of, told
 from evenhand.errors import InputError, Problem
-from evenhand.files import file_kind, replace_file
+from evenhand.files import file_kind, replace_file, sealed, unsealed
 from evenhand.frozen import freeze, thaw
 from evenhand.state_tables import Pools, Remembered, number_of, read_table, wrong
 from evenhand.systems import SYSTEMS
@@ -243,12 +243,14 @@ class State:
         Raises
         ------
         InputError
-            If the file is not a complete state of this version.
+            If the file is not a complete state of this version, or not as it was written. A file without a
+            digest, as earlier versions wrote it, is read.
         OSError
             If it cannot be read.
         """
         try:
-            data = _parse(Path(path).read_text(encoding="utf-8"))
+            text, right = unsealed(Path(path).read_text(encoding="utf-8"))
+            data = _parse(text)
         except UnicodeDecodeError as error:
             found = f"byte 0x{error.object[error.start]:02x} at offset {error.start}"
             raise wrong(None, "utf8", f"is not UTF-8 text: {found}") from error
@@ -263,6 +265,11 @@ class State:
         except ValueError as error:
             said = "it has a number of thousands of digits"
             raise wrong(None, "json", f"is not a complete JSON text: {said}") from error
+        if right is False:
+            said = 'is not as it was written; who changed it on purpose takes out its last key, "digest"'
+            raise wrong("digest", "digest", said)
+        if right is None and isinstance(data, Mapping) and "digest" in data:
+            raise wrong("digest", "digest", "has a digest that is not its last line: it was written anew")
         return cls._of(data)
 
     @classmethod
@@ -278,7 +285,7 @@ class State:
             found = "missing" if schema is None else told(schema)
             raise wrong("schema", "schema", f"schema is {found}; this version reads {SCHEMA!r}")
         for key in data:
-            if key not in _KEYS:
+            if key not in _KEYS and key != "digest":
                 raise wrong(str(key), "unknown_field", f"field {key!r} is unknown")
         time = number_of(data.get("time"), None, "time")
         fingerprints: dict[str, Any] = {key: data.get(key, "") for key in ("settings", "policy")}
@@ -308,7 +315,7 @@ class State:
 
     def _text(self) -> str:
         """Return what `save` writes."""
-        return json.dumps(self.to_dict(), allow_nan=False, indent=1) + "\n"
+        return sealed(json.dumps(self.to_dict(), allow_nan=False, indent=1) + "\n")
 
 
 def _rows(data: Mapping[str, Any], key: str) -> list[Any] | JsonRows:

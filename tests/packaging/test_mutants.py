@@ -29,6 +29,7 @@ ROOMS = {
         "pace",
         "plans",
         "state",
+        "sweep",
         "traces",
         "why",
     ),

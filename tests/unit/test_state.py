@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,36 @@ def test_a_state_is_its_file(tmp_path: Path) -> None:
     assert eh.State.load(path) == state
     assert list(tmp_path.iterdir()) == [path]
     assert state.elements["operation", 7] == {"since": -3.5, "starvation": "non_starving"}
+
+
+def test_whatever_bit_flips_in_a_file_it_is_refused(tmp_path: Path) -> None:
+    path, chance = tmp_path / "state.json", Random(1)
+    eh.State.from_dict(WHOLE).save(path)
+    written = path.read_bytes()
+    for place in range(len(written)):
+        flipped = bytearray(written)
+        flipped[place] ^= 1 << chance.randrange(8)
+        path.write_bytes(flipped)
+        with pytest.raises(eh.InputError):
+            eh.State.load(path)
+
+
+def test_a_file_without_a_digest_is_read_and_one_that_was_changed_on_purpose_can_be(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    state = eh.State.from_dict(WHOLE)
+    path.write_text(json.dumps(WHOLE, indent=1) + "\n")
+    assert eh.State.load(path) == state
+    state.save(path)
+    written = json.loads(path.read_text())
+    assert set(written) == {*WHOLE, "digest"}
+    assert eh.State.from_dict(written) == state
+    for text in (json.dumps(written), path.read_text().replace("100.0", "100.5")):
+        path.write_text(text)
+        with pytest.raises(eh.InputError) as error:
+            eh.State.load(path)
+        assert error.value.problems[0].field == "digest"
+    path.write_text(json.dumps({**WHOLE, "time": 100.5}))
+    assert eh.State.load(path).time == 100.5
 
 
 def test_what_is_absent_is_empty() -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from evenhand.accepted.checked import checked, fit_together, refuse, taken
-from evenhand.accepted.kinds import Kind, Refused, plain
+from evenhand.accepted.kinds import Kind, Refused, kind_of_annotation, plain
 from evenhand.accepted.spans import (
     COUNT,
     FLAG,
+    LATEST,
     MOST,
+    NUMBER,
     SEED,
     count_of,
-    instant_of,
+    instant_from,
     part_of,
     scale_of,
     seconds_of,
@@ -19,14 +21,17 @@ from evenhand.accepted.spans import (
 __all__ = [
     "COUNT",
     "FLAG",
+    "LATEST",
     "MOST",
+    "NUMBER",
     "SEED",
     "Kind",
     "Refused",
     "checked",
     "count_of",
     "fit_together",
-    "instant_of",
+    "instant_from",
+    "kind_of_annotation",
     "part_of",
     "plain",
     "refuse",

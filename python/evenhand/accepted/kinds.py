@@ -256,8 +256,17 @@ def _either(kinds: Sequence[Kind]) -> Kind:
     return Kind(said, accept)
 
 
+def _several(of: Kind) -> str:
+    """Return the words of a kind for more than one."""
+    words = {"text": "texts", "a number": "numbers", "a whole number": "whole numbers"}
+    one = of.words.removesuffix(" (text or an integer)")
+    return words.get(
+        one, f"{one.removeprefix('an ').removeprefix('a ')}s" if " or " not in one else f"({one})"
+    )
+
+
 def _listed(of: Kind, *, sequence: bool) -> Kind:
-    words = "a list" if of is _ANY else f"a list (each {of.words})"
+    words = "a list" if of is _ANY else f"a list of {_several(of)}"
 
     def accept(value: Any) -> Any:
         iterable = isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray | memoryview)
@@ -286,7 +295,7 @@ def _within(of: Kind, item: Any, at: str) -> None:
 
 
 def _mapping(key: Kind, of: Kind) -> Kind:
-    words = "an object" if of is _ANY else f"an object (each value {of.words})"
+    words = "an object" if of is _ANY else f"an object of {_several(of)}"
 
     def accept(value: Any) -> Any:
         if isinstance(value, type) or not isinstance(value, Mapping):

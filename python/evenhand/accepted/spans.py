@@ -18,7 +18,7 @@ __all__ = [
     "MOST",
     "SEED",
     "count_of",
-    "instant_of",
+    "instant_from",
     "part_of",
     "scale_of",
     "seconds_of",
@@ -69,7 +69,7 @@ def seconds_of(function: str, name: str, value: Any, *, above: bool = False, mos
     return seconds
 
 
-def instant_of(
+def instant_from(
     function: str,
     name: str,
     value: Any,
@@ -148,6 +148,9 @@ COUNT = _count(1, MOST)
 
 #: True or false.
 FLAG = kind_of_annotation("bool")
+
+#: A finite number.
+NUMBER = kind_of_annotation("float")
 
 #: What generators of random numbers begin with.
 SEED = _count(0, 2**63 - 1)

@@ -29,7 +29,7 @@ from evenhand.cluster.events import (
 )
 from evenhand.cluster.remade import remade
 from evenhand.cluster.runs import makes_anew
-from evenhand.errors import InputError, Problem
+from evenhand.errors import InputError, Problem, shorten
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -128,7 +128,7 @@ def _alive(stage: Stage, name: Any) -> int:
     slot = stage.find("allocations", name)
     if slot < 0:
         hint = nearest(name, [str(n) for n in stage.core.names("allocations")])
-        refuse("allocation", "exists", f"there is no allocation {name!r}{hint}")
+        refuse("allocation", "exists", f"there is no allocation {shorten(name)!r}{hint}")
     return slot
 
 
@@ -138,7 +138,7 @@ def _holding(stage: Stage, name: Any, what: str) -> int:
         refuse(
             "allocation",
             "state",
-            f"the allocation {name!r} is leaving or suspended as a victim; it cannot be {what}",
+            f"the allocation {shorten(name)!r} is leaving or suspended as a victim; it cannot be {what}",
         )
     return slot
 
@@ -153,7 +153,8 @@ def _grow(sums: NDArray[np.int64], before: Sequence[int], after: Sequence[int]) 
 def _operation(stage: Stage, row: Mapping[str, Any]) -> int:
     operation = stage.find("operations", row["operation"])
     if stage.core.stated(operation):
-        message = f"the operation {row['operation']!r} states its usage or demand itself; it can have no rows"
+        name = shorten(row["operation"])
+        message = f"the operation {name!r} states its usage or demand itself; it can have no rows"
         refuse("operation", "sum_agrees", message)
     return operation
 
@@ -166,7 +167,7 @@ def _time(stage: Stage, event: Time, _: Row) -> None:
     try:
         given = one_time(None, text=False)(event.now)
         if not abs(given) < 2**53:
-            refuse("now", "finite", f"now is {given!r}; it must be an instant")
+            refuse("now", "finite", f"now is {shorten(given)!r}; it must be an instant")
     except CellError as error:
         refuse("now", error.rule, f"now {error}")
     now = round(given * 1e6)
@@ -182,9 +183,9 @@ def _start(stage: Stage, event: Start, cells: Row) -> None:
     slot = stage.find("allocations", row["name"])
     if slot >= 0:
         hint = ", suspended as a victim; resume it" if core.away(slot) else ""
-        refuse("name", "unique", f"there is an allocation {row['name']!r} already{hint}")
+        refuse("name", "unique", f"there is an allocation {shorten(row['name'])!r} already{hint}")
     if row.get("state", "running") != "running":
-        refuse("state", "choice", f"state is {row['state']!r}; what starts is running")
+        refuse("state", "choice", f"state is {shorten(row['state'])!r}; what starts is running")
     operation = _operation(stage, row)
     began = core.now if row.get("start_time") is None else cells.time("start_time")
     started = began if row.get("last_job_start_time") is None else cells.time("last_job_start_time")
@@ -201,9 +202,9 @@ def _serve(stage: Stage, request: Any, operation: int) -> None:
     """Let the count of a request fall by one."""
     count, asking, _ = stage.core.request(_asked(stage, request))
     if count == 0:
-        refuse("request", "count", f"the request {request!r} has a count of 0")
+        refuse("request", "count", f"the request {shorten(request)!r} has a count of 0")
     if asking != operation:
-        refuse("request", "operation", f"the request {request!r} is of another operation")
+        refuse("request", "operation", f"the request {shorten(request)!r} is of another operation")
     _set_count(stage, request, count - 1)
 
 
@@ -211,7 +212,7 @@ def _asked(stage: Stage, request: Any) -> int:
     row = stage.find("requests", request)
     if row < 0:
         hint = nearest(request, [str(n) for n in stage.core.names("requests")])
-        refuse("request", "exists", f"there is no request {request!r}{hint}")
+        refuse("request", "exists", f"there is no request {shorten(request)!r}{hint}")
     return row
 
 
@@ -227,6 +228,7 @@ def _set_count(stage: Stage, request: Any, count: int) -> None:
 
 
 def _count(stage: Stage, event: Count, _: Row) -> None:
+    _asked(stage, event.request)  # of a request that is not there the count has not been looked at
     _set_count(stage, event.request, int(event.count))
 
 
@@ -243,12 +245,12 @@ def _leave(stage: Stage, event: Leave, cells: Row) -> None:
 def _suspend(stage: Stage, event: Suspend, cells: Row) -> None:
     slot = _alive(stage, event.allocation)
     if stage.core.away(slot):
-        refuse("allocation", "state", f"the allocation {event.allocation!r} is suspended already")
+        refuse("allocation", "state", f"the allocation {shorten(event.allocation)!r} is suspended already")
     held = stage.core.kept_of(slot).tolist() if event.held is None else cells.amounts()
     has = stage.core.amounts_of(slot).tolist()
     for r, kept, amount in zip(stage.base.resources, held, has, strict=True):
         if kept > amount:
-            message = f"the allocation {event.allocation!r} cannot keep more {r} than it has"
+            message = f"the allocation {shorten(event.allocation)!r} cannot keep more {r} than it has"
             refuse(f"held.{r}", "held_within_resources", message)
     stage.core.suspend(slot, np.array(held, np.int64))
 
@@ -256,7 +258,7 @@ def _suspend(stage: Stage, event: Suspend, cells: Row) -> None:
 def _resume(stage: Stage, event: Resume, cells: Row) -> None:
     slot = _alive(stage, event.allocation)
     if not stage.core.away(slot):
-        message = f"the allocation {event.allocation!r} is not suspended as a victim"
+        message = f"the allocation {shorten(event.allocation)!r} is not suspended as a victim"
         refuse("allocation", "state", message)
     node = stage.core.node_of(slot) if event.node is None else stage.find("nodes", event.node)
     started = stage.core.now if event.start_time is None else cells.time("start_time")
@@ -284,11 +286,11 @@ def _resize(stage: Stage, event: Resize, cells: Row) -> None:
 def _take(stage: Stage, event: Take, cells: Row) -> None:
     slot = _alive(stage, event.allocation)
     if not stage.core.leaving(slot):
-        refuse("allocation", "state", f"the allocation {event.allocation!r} is not leaving")
+        refuse("allocation", "state", f"the allocation {shorten(event.allocation)!r} is not leaving")
     taken = event.resources
-    if any(isinstance(amount, str) for amount in taken.values()):
+    if any(type(amount) not in (int, float) for amount in taken.values()):
         amounts = cells.object()
-        taken = {resource: amounts[resource] for resource in taken}
+        taken = {name: int(a) if (a := amounts[name]).is_integer() else a for name in taken}
     stage.take(slot, taken)
 
 
@@ -296,7 +298,7 @@ def _node(stage: Stage, event: Node, cells: Row) -> None:
     row = stage.find("nodes", event.node)
     if row < 0:
         hint = nearest(event.node, [str(n) for n in stage.core.names("nodes")])
-        refuse("node", "exists", f"there is no node {event.node!r}{hint}")
+        refuse("node", "exists", f"there is no node {shorten(event.node)!r}{hint}")
     if event.capacity is not None:
         amounts = cells.amounts("capacity")
         _grow(stage.core.offered(), stage.core.capacity_of(row).tolist(), amounts)

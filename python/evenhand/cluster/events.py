@@ -7,8 +7,12 @@ case: ``{"event": "end", "allocation": "a1"}``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
+
+from evenhand.accepted import plain
+from evenhand.building.problems import kind_of
+from evenhand.errors import shorten
 
 __all__ = [
     "KINDS",
@@ -229,14 +233,14 @@ def as_event(given: Any) -> Event:
         If it is no event; the argument is (field, rule, message).
     """
     if isinstance(given, Event):
-        return given
+        return _named(given)
     if not isinstance(given, Mapping):
         raise ValueError(None, "type", f"an event is an object, not {type(given).__name__}")
     word = given.get("event")
     kind = KINDS.get(word) if isinstance(word, str) else None
     if kind is None:
         known = ", ".join(KINDS)
-        raise ValueError("event", "choice", f"event is {given.get('event')!r}; it must be one of {known}")
+        raise ValueError("event", "choice", f"event is {shorten(word)!r}; it must be one of {known}")
     values = {key: value for key, value in given.items() if key != "event"}
     known_fields = {field.name for field in fields(kind)}
     for key in values:
@@ -245,7 +249,43 @@ def as_event(given: Any) -> Event:
                 str(key), "unknown_field", f"{key} is not a field of the event {given['event']!r}"
             )
     try:
-        return kind(**values)
+        made = kind(**values)
     except TypeError as error:
         missing = next(field.name for field in fields(kind) if field.name not in values)
         raise ValueError(missing, "required", f"{missing} is missing") from error
+    return _named(made)
+
+
+#: Fields of each kind of event that say which row it is about.
+_NAMES = {
+    kind: tuple(
+        (f.name, f.default is None)
+        for f in fields(kind)
+        if f.name in ("allocation", "request", "name", "table", "node")
+    )
+    for kind in KINDS.values()
+}
+
+
+def _named(event: Event) -> Event:
+    """Return an event whose names are text or integers of Python.
+
+    Raises
+    ------
+    ValueError
+        If one is something else.
+    """
+    for name, absent in _NAMES[type(event)]:
+        value = getattr(event, name)
+        kind = type(value)
+        if kind is str or kind is int:
+            continue
+        value = plain(value)
+        if value is None and absent:
+            continue
+        text = name == "table"
+        if isinstance(value, bool) or not isinstance(value, str if text else str | int):
+            expected = "text" if text else "a name (text or an integer)"
+            raise ValueError(name, "type", f"{name} is {kind_of(value)}; it must be {expected}")
+        event = replace(event, **{name: value})  # type: ignore[arg-type]
+    return event

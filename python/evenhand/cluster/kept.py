@@ -14,7 +14,7 @@ from evenhand.cluster.columns import Listed
 from evenhand.cluster.events import as_event
 from evenhand.cluster.log import Entry, Happened, Kept, Planned, Remembered, Updated, Written
 from evenhand.config.triggers import Commands, Cycle, Heartbeat, Round, SchedulingRun
-from evenhand.errors import InputError, Problem
+from evenhand.errors import InputError, Problem, shorten
 from evenhand.files import replace_file
 from evenhand.model import Snapshot
 from evenhand.state import State
@@ -126,7 +126,10 @@ def _entry(given: Mapping[str, Any]) -> Entry:
     if "events" in given:
         return Happened(Listed(map(as_event, given["events"])))
     if "updated" in given:
-        return Updated(from_dict(given["updated"]), given["given"])
+        stated = given["given"]
+        if not (stated is None or isinstance(stated, Mapping)):
+            raise ValueError("given is an object or null")
+        return Updated(from_dict(given["updated"]), stated)
     if "planned" in given:
         return Planned(from_dict(given["planned"]), _asked(given["on"]), bool(given["updates"]))
     return Remembered(from_dict(given["remembered"]), State.from_dict(given["state"]))
@@ -177,7 +180,7 @@ def kept_of(data: Any) -> Kept:
         raise _wrong(None, "type", f"a cluster is an object, not {type(data).__name__}")
     if (schema := data.get("schema")) not in (SCHEMA, _BEFORE):
         by = f", written by evenhand {data['version']}" if data.get("version") else ""
-        said = f"schema is {schema!r}{by}; this version reads {SCHEMA!r} and {_BEFORE!r}"
+        said = f"schema is {shorten(schema)!r}{by}; this version reads {SCHEMA!r} and {_BEFORE!r}"
         raise _wrong("schema", "schema", said)
     if schema == _BEFORE and "log" not in data:
         data = {**data, "log": []}

@@ -21,7 +21,7 @@ from evenhand.cluster.stage import Stage
 from evenhand.cluster.standing import Standing, key_of
 from evenhand.cluster.steps import Done, done_by, events_of
 from evenhand.config.triggers import Round
-from evenhand.errors import InputError, NoSuchNameError, Problem, shorten
+from evenhand.errors import InputError, NoSuchNameError, Problem, WrongKindError, shorten
 from evenhand.frozen import freeze
 from evenhand.plans.lazy import LivePlan
 from evenhand.plans.own import expect_unchanged
@@ -51,6 +51,10 @@ class Mark:
         live = any(standing.planner is not None for standing in standings)
         #: None: planners followed, which what had happened makes again.
         self._standings = None if live else [standing.written() for standing in standings]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        said = "a mark is of its cluster, in its process; copy or save the cluster itself"
+        raise WrongKindError.about("mark", None, "type", said)
 
 
 class Cluster(Following):

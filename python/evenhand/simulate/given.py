@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.accepted import MOST, count_of, plain
+from evenhand.arguments import expect
 from evenhand.building import columns
 from evenhand.building.arrays import array_cells
 from evenhand.building.dicts import unknown_field
 from evenhand.building.frames import takes
-from evenhand.building.problems import Report, nearest
+from evenhand.building.problems import Report, kind_of, nearest
 from evenhand.building.readback import NO_TIME
-from evenhand.errors import InputError, Problem
+from evenhand.errors import InputError, Problem, WrongKindError, shorten
 from evenhand.fields import TABLES, Field, TableSpec
 from evenhand.table import Table
 
@@ -25,7 +27,9 @@ __all__ = [
     "NODE_EVENTS",
     "Columns",
     "columns_of",
+    "columns_of_rows",
     "derived",
+    "equal_nodes",
     "given",
     "micros_of",
     "named_pools",
@@ -68,18 +72,17 @@ def columns_of(table: str, frame: Any) -> Columns:
     if isinstance(frame, Table):
         frame = frame.to_dict()
     if isinstance(frame, list | tuple):
-        heads = list(dict.fromkeys(key for row in frame for key in row))
-        frame = {key: [row.get(key) for row in frame] for key in heads}
+        frame = columns_of_rows(table, frame)
     if isinstance(frame, Mapping):
-        found = {str(name): _array(values) for name, values in frame.items()}
+        found = {_head(table, name): _array(table, name, values) for name, values in frame.items()}
     else:
         import narwhals.stable.v2 as nw
 
         try:
             native = nw.from_native(frame, eager_only=True)
-        except TypeError:
-            message = f"{table}= takes a frame, a dict of arrays or a list of dicts"
-            raise TypeError(f"{message}, not {type(frame).__name__}") from None
+        except (TypeError, nw.exceptions.DuplicateError):
+            said = f"{table} takes a frame, a dict of arrays or a list of dicts, not {kind_of(frame)}"
+            raise WrongKindError.about(table, None, "type", said) from None
         found = {str(series.name): _series(series) for series in native.iter_columns()}
     sizes = {len(column) for column in found.values()}
     if len(sizes) > 1:
@@ -88,14 +91,64 @@ def columns_of(table: str, frame: Any) -> Columns:
     return found
 
 
-def _array(values: Any) -> NDArray[Any]:
-    if isinstance(values, np.ndarray):
-        return values
-    if isinstance(values, list | tuple | range):
-        return _objects(list(values))
-    import narwhals.stable.v2 as nw
+def columns_of_rows(table: str, rows: Iterable[Any]) -> dict[Any, list[Any]]:
+    """Return columns of rows that are objects; what a row lacks is null.
 
-    return _series(nw.from_native(values, series_only=True))
+    Raises
+    ------
+    InputError
+        If a row is something else.
+    """
+    listed = list(rows)
+    for number, row in enumerate(listed):
+        if not isinstance(row, Mapping):
+            said = f"row {number} of {table} is {kind_of(row)}; it must be an object"
+            raise InputError([Problem(table, number, None, None, "type", shorten(row), said)])
+    heads = dict.fromkeys(key for row in listed for key in row)
+    return {key: [row.get(key) for row in listed] for key in heads}
+
+
+def _head(table: str, name: Any) -> str:
+    if not isinstance(name, str):
+        said = f"the {table} have a column whose name is {kind_of(name)}; it must be text"
+        raise InputError.about(table, None, "type", said, shorten(name))
+    return name
+
+
+def _array(table: str, name: str, values: Any) -> NDArray[Any]:
+    """Return a column's cells.
+
+    Raises
+    ------
+    InputError
+        If it is no column.
+    """
+    wrong = ""
+    if isinstance(values, np.ndarray):
+        plain = (
+            values.filled(0) if isinstance(values, np.ma.MaskedArray) and not values.mask.any() else values
+        )
+        if isinstance(plain, np.ma.MaskedArray):
+            return _objects(plain.tolist())
+        if plain.ndim == 1 and plain.dtype.names is None:
+            return plain
+        wrong = "an array that is no column"
+    elif isinstance(values, list | tuple | range):
+        if len(values) > MOST:
+            said = f"the column {shorten(name)!r} of {table} has {len(values):,} rows, of at most {MOST:,}"
+            raise InputError.about(table, name, "length", said)
+        return _objects(list(values))
+    else:
+        import narwhals.stable.v2 as nw
+
+        try:
+            return _series(nw.from_native(values, series_only=True))
+        except TypeError:
+            wrong = kind_of(values)
+    said = (
+        f"the column {shorten(name)!r} of {table} is {wrong}; it must be a list or an array of one dimension"
+    )
+    raise InputError.about(table, name, "type", said, shorten(values))
 
 
 def _series(series: Any) -> NDArray[Any]:
@@ -115,7 +168,9 @@ def _objects(cells: list[Any]) -> NDArray[Any]:
     """Return an array of numbers where all cells are, else of objects."""
     kinds = set(map(type, cells))
     if kinds and (kinds <= {int} or kinds <= {float} or kinds <= {bool}):
-        return np.array(cells)
+        numbers = np.array(cells)
+        if numbers.dtype.kind != "O":
+            return numbers
     out = np.empty(len(cells), object)
     for i, cell in enumerate(cells):  # cells may be lists
         out[i] = cell
@@ -238,7 +293,7 @@ def derived(asked: Columns, rows: int) -> tuple[Columns, Columns]:
     name = asked.get("operation", asked["name"])
     first: dict[Any, int] = {}
     for row, key in enumerate(name.tolist()):
-        first.setdefault(key, row)
+        first.setdefault(key if _is_label(key) else row, row)  # what is no name is reported with its row
     place = np.fromiter(first.values(), np.int64, len(first))
     every = len(first) == rows
     owned = {
@@ -263,12 +318,17 @@ def derived(asked: Columns, rows: int) -> tuple[Columns, Columns]:
     return requests, operations
 
 
+def _is_label(cell: Any) -> bool:
+    return isinstance(cell, str | int) and not isinstance(cell, bool)
+
+
 def named_pools(operations: Columns) -> Columns:
     """Return a table of the pools that operations name."""
     pools = operations.get("pool")
     if pools is None:
         return {}
-    names = sorted({name for name in pools.tolist() if name is not None and name != "<Root>"}, key=str)
+    labels = [one_cell(pools, row) for row in range(len(pools))]
+    names = sorted({name for name in labels if _is_label(name) and name != "<Root>"}, key=str)
     return {"name": _objects(list(names))} if names else {}
 
 
@@ -278,6 +338,17 @@ def named_resources(asked: Columns) -> dict[str, Any]:
     inner = asked.get("resources")
     cells = [] if inner is None else [cell for cell in inner.tolist() if isinstance(cell, Mapping)]
     return {name: {} for name in dict.fromkeys([*dotted, *(str(key) for cell in cells for key in cell)])}
+
+
+def equal_nodes(count: int, capacity: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a table of so many nodes, each of which has these amounts."""
+    count = count_of("workload", "nodes", count, 0, MOST)
+    for name, amount in capacity.items():
+        single = isinstance(plain(amount), int | float | str)
+        expect(single, "workload", f"capacity.{name}", amount, "an amount, which each node has")
+    digits = len(str(count))
+    names = [f"n{i + 1:0{digits}d}" for i in range(count)]
+    return {"name": names, **{f"capacity.{name}": [plain(a)] * count for name, a in capacity.items()}}
 
 
 def read_events(events: Columns, zone: tzinfo | None, report: Report) -> Columns:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.accepted import instant_from, kind_of_annotation, seconds_of, taken
 from evenhand.arguments import expect
 from evenhand.building.problems import nearest
 from evenhand.errors import NoSuchNameError, shorten
@@ -16,6 +17,8 @@ from evenhand.simulate.record import Record, record_of
 from evenhand.table import Table, Tabular
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     from evenhand.simulate.result import Result
 
 __all__ = ["Metrics", "compute", "measure", "unit_of"]
@@ -93,6 +96,9 @@ class Metrics(Mapping[str, float], Tabular):
         Table
             Every metric that either has; NaN where one has none. The ratio is NaN where this value is 0.
         """
+        expect(isinstance(other, Metrics), "against", "other", other, "Metrics")
+        names = taken("against", "names", names, kind_of_annotation("Sequence[str]"))
+        expect(len(names) == 2 and names[0] != names[1], "against", "names", names, "two different texts")
         every = list(dict.fromkeys([*self, *other]))
         a, b = (np.array([float(m.get(name, np.nan)) for name in every]) for m in (self, other))
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -111,23 +117,24 @@ class Metrics(Mapping[str, float], Tabular):
 def measure(
     result: Result,
     *,
-    warm_up: float = 0.0,
-    until: float | None = None,
-    slowdown_bound: float = 10.0,
-    flap_within: float = 600.0,
+    warm_up: float | str | timedelta = 0.0,
+    until: float | str | timedelta | None = None,
+    slowdown_bound: float | str | timedelta = 10.0,
+    flap_within: float | str | timedelta = 600.0,
 ) -> Metrics:
     """Return the metrics of a run.
 
     Parameters
     ----------
     result : Result
-    warm_up : number
-        Seconds from the beginning that do not count.
-    until : number, optional
-        Instant, in seconds, from which on nothing counts; by default all does.
-    slowdown_bound : number
+    warm_up : number, str or timedelta
+        Seconds from the beginning that do not count, or text such as ``"1d"``.
+    until : number, str or timedelta, optional
+        Instant, in seconds, from which on nothing counts, or text such as ``"10d"``: so long after the
+        beginning; by default all does.
+    slowdown_bound : number, str or timedelta
         Seconds; a shorter job's slowdown is that of one which works for so long.
-    flap_within : number
+    flap_within : number, str or timedelta
         Seconds within which work that was preempted starts again for the preemption to be a flap.
 
     Returns
@@ -138,6 +145,9 @@ def measure(
     -----
     docs/concepts/metrics.md defines each. O(n log n) of the rows of the result's tables.
     """
+    from evenhand.simulate.result import Result
+
+    expect(isinstance(result, Result), "metrics", "result", result, "a Result of a simulation")
     found = compute(
         record_of(result),
         warm_up=warm_up,
@@ -151,15 +161,17 @@ def measure(
 def compute(
     record: Record,
     *,
-    warm_up: float = 0.0,
-    until: float | None = None,
-    slowdown_bound: float = 10.0,
-    flap_within: float = 600.0,
+    warm_up: float | str | timedelta = 0.0,
+    until: float | str | timedelta | None = None,
+    slowdown_bound: float | str | timedelta = 10.0,
+    flap_within: float | str | timedelta = 600.0,
 ) -> Metrics:
     """Return the metrics of a record; parameters are those of `measure`."""
-    for name, value in (("warm_up", warm_up), ("flap_within", flap_within)):
-        expect(value >= 0, "metrics", name, value, "a number of at least 0")
-    expect(slowdown_bound > 0, "metrics", "slowdown_bound", slowdown_bound, "a number above 0")
+    warm_up = seconds_of("metrics", "warm_up", warm_up)
+    flap_within = seconds_of("metrics", "flap_within", flap_within)
+    slowdown_bound = seconds_of("metrics", "slowdown_bound", slowdown_bound, above=True)
+    if until is not None:
+        until = instant_from("metrics", "until", until, record.begin / 1e6)
     window = measures.window(record, round(warm_up * 1e6), None if until is None else round(until * 1e6))
     found: dict[str, float] = {"hours": window.length / HOUR}
     found |= measures.jobs(record, window, round(slowdown_bound * 1e6))

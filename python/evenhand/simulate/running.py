@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from evenhand import _core
-from evenhand.accepted import FLAG, count_of, instant_of, taken
+from evenhand.accepted import FLAG, count_of, instant_from, taken
 from evenhand.arguments import expect
 from evenhand.building.assemble import Built
 from evenhand.building.settings import labels_of
@@ -195,7 +195,7 @@ class Simulation:
         if until is None:
             return None
         begin = self._snapshot.now
-        return round(instant_of("simulation", name, until, begin, least=begin) * 1e6)
+        return round(instant_from("simulation", name, until, begin, least=begin) * 1e6)
 
     def _must_end(self, until: object) -> None:
         """Raise if what was to run until its end has none."""
@@ -320,7 +320,7 @@ class Simulation:
             If it is no instant, or before the beginning.
         """
         begin = self._snapshot.now
-        instant = instant_of("simulation", "time", time, begin, least=begin)
+        instant = instant_from("simulation", "time", time, begin, least=begin)
         other = self.copy() if instant >= self.now else self._of(self._made)
         other.run(instant)
         return other

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from evenhand.arguments import expect
+from evenhand.accepted import count_of, instant_from, kind_of_annotation, plain, scale_of, taken
+from evenhand.arguments import expect, expect_snapshot
 from evenhand.building.problems import Report
-from evenhand.building.readback import NO_TIME
 from evenhand.building.sources import check_options
 from evenhand.building.times import time_zone
 from evenhand.fields import Field, TableSpec
@@ -22,6 +22,7 @@ from evenhand.simulate.given import (
     Columns,
     columns_of,
     derived,
+    equal_nodes,
     given,
     micros_of,
     named_pools,
@@ -34,9 +35,12 @@ from evenhand.simulate.given import (
     rows_of,
     seconds_of,
 )
+from evenhand.simulate.scaling import arrivals, durations, works
 from evenhand.table import Table, Tabular
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     from numpy.typing import NDArray
 
     from evenhand.model import Snapshot
@@ -54,6 +58,7 @@ OWN = TableSpec(
         Field("replica", "flag", "Whether it comes back when it is lost, at once.", False),
     ),
 )
+_OBJECT, _ZONE = kind_of_annotation("Mapping[Any, Any] | None"), kind_of_annotation("str | tzinfo | None")
 _OWN = frozenset(OWN.names)
 
 
@@ -167,7 +172,12 @@ class Workload(Frozen, Tabular):
     ) -> None:
         check_options(None, rounding)
         report = Report()
-        zone = time_zone(timezone) if isinstance(timezone, str) else timezone
+        taken("workload", "resources", resources, _OBJECT)
+        taken("workload", "notes", notes, _OBJECT)
+        expect(recorded is None or isinstance(recorded, Table), "workload", "recorded", recorded, "a Table")
+        zone = taken("workload", "timezone", timezone, _ZONE)
+        zone = time_zone(zone) if isinstance(zone, str) else zone
+        expect(timezone is None or zone is not None, "workload", "timezone", timezone, "a time zone's name")
         asked = columns_of("requests", requests)
         rows = rows_of(asked)
         if "name" not in asked and rows:
@@ -234,20 +244,29 @@ class Workload(Frozen, Tabular):
         """Return what happens to nodes."""
         return Table({name: given(column) for name, column in self._events.items() if name != "micros"})
 
-    def slice(self, begin: float, end: float) -> Workload:
+    def slice(self, begin: float | str | timedelta, end: float | str | timedelta) -> Workload:
         """Return what comes within a span of time.
 
         Parameters
         ----------
-        begin, end : number
-            Seconds; the end is not in it.
+        begin, end : number, str or timedelta
+            Instants in seconds, or text such as ``"10d"``: so long after the first arrival. The end is not in
+            it.
 
         Returns
         -------
         Workload
             Its requests and their operations; events of nodes before the end.
+
+        Raises
+        ------
+        InputError
+            If one is no instant.
         """
-        first, last = round(begin * 1e6), round(end * 1e6)
+        first, last = (
+            round(instant_from("workload", name, value, self.begin) * 1e6)
+            for name, value in (("begin", begin), ("end", end))
+        )
         kept = (self._submit >= first) & (self._submit < last)
         return self._of_rows(np.flatnonzero(kept), last)
 
@@ -262,7 +281,7 @@ class Workload(Frozen, Tabular):
         -------
         Workload
         """
-        expect(isinstance(n, int) and n >= 0, "workload", "n", n, "a number of rows")
+        n = count_of("workload", "n", n, 0, 2**62)
         first = np.argsort(self._submit, kind="stable")[:n]
         return self._of_rows(np.sort(first), None)
 
@@ -280,20 +299,15 @@ class Workload(Frozen, Tabular):
         -------
         Workload
         """
-        expect(interval > 0, "workload", "interval", interval, "a positive number")
-        expect(run_time > 0, "workload", "run_time", run_time, "a positive number")
+        interval = scale_of("workload", "interval", interval)
+        run_time = scale_of("workload", "run_time", run_time)
         first = int(self._submit.min(initial=_LAST)) if len(self) else 0
 
-        def moved(micros: NDArray[np.int64]) -> NDArray[np.int64]:
-            return first + np.rint((micros - first) * interval).astype(np.int64)
-
-        submit = moved(self._submit)
+        submit = arrivals(self._submit, first, interval)
         requests = {**self._requests, "submit_time": submit / 1e6}
         operations = dict(self._operations)
-        if "duration" in requests and (kind := requests["duration"].dtype.kind) in "iufO":
-            known = requests["duration"] != None if kind == "O" else slice(None)  # noqa: E711 - of each cell
-            requests["duration"] = requests["duration"].astype("O" if kind == "O" else "f8")
-            requests["duration"][known] *= run_time
+        if "duration" in requests:
+            requests["duration"] = durations(requests["duration"], run_time)
         if "start_time" in operations:  # of the derived ones; others say their own
             places = {name: i for i, name in enumerate(requests["name"].tolist())}
             own = [places.get(name, -1) for name in operations["name"].tolist()]
@@ -301,11 +315,9 @@ class Workload(Frozen, Tabular):
                 operations["start_time"] = submit[np.array(own, np.int64)] / 1e6
         events = dict(self._events)
         if events:
-            events["micros"] = moved(events["micros"])
+            events["micros"] = arrivals(events["micros"], first, interval)
             events["time"] = events["micros"] / 1e6
-        works = self._own["run_time"]
-        longer = np.where(works == NO_TIME, NO_TIME, np.rint(np.where(works < 0, 0, works) * run_time))
-        own_columns = {**self._own, "run_time": longer.astype(np.int64)}
+        own_columns = {**self._own, "run_time": works(self._own["run_time"], run_time)}
         return self._with(
             _requests=requests, _operations=operations, _events=events, _own=own_columns, _submit=submit
         )
@@ -334,12 +346,9 @@ class Workload(Frozen, Tabular):
         """
         from evenhand.model import Snapshot
 
+        nodes = plain(nodes)
         if isinstance(nodes, int) and not isinstance(nodes, bool):
-            digits = len(str(nodes))
-            nodes = {
-                "name": [f"n{i + 1:0{digits}d}" for i in range(nodes)],
-                **{f"capacity.{name}": np.full(nodes, amount) for name, amount in capacity.items()},
-            }
+            nodes = equal_nodes(nodes, capacity)
         else:
             expect(not capacity, "workload", "capacity", capacity, "beside a number of nodes only")
             expect(
@@ -350,7 +359,7 @@ class Workload(Frozen, Tabular):
             resources=self.resources,
             nodes=nodes,
             pools=self._pools or None,
-            now=self.begin if now is None else now,
+            now=self.begin if now is None else instant_from("workload", "now", now, self.begin),
             rounding=self._rounding,
         )
 
@@ -366,6 +375,7 @@ class Workload(Frozen, Tabular):
         Snapshot
             The same one if it lacks none.
         """
+        expect_snapshot("workload", snapshot)
         known = {str(name) for name in snapshot.names("pools")}
         names = self._pools.get("name", np.zeros(0, object))
         new = [i for i, name in enumerate(names.tolist()) if str(name) not in known]

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.accepted import checked
 from evenhand.arguments import expect
+from evenhand.errors import InputError, shorten
 from evenhand.simulate.given import columns_of, given
 from evenhand.table import Table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["pareto"]
 
 
+@checked("pareto")
 def pareto(frame: Any, minimize: Sequence[str] = (), maximize: Sequence[str] = ()) -> Table:
     """Return the rows that no other row is at least as good as in everything, and better in something.
 
@@ -51,7 +57,7 @@ def pareto(frame: Any, minimize: Sequence[str] = (), maximize: Sequence[str] = (
     for name in wanted:
         expect(name in columns, "pareto", "minimize or maximize", name, f"of {', '.join(columns)}")
     expect(bool(wanted), "pareto", "minimize", minimize, "names of columns")
-    cells = np.stack([np.array(columns[name], np.float64) for name in wanted], axis=1)
+    cells = np.stack([_numbers(name, columns[name]) for name in wanted], axis=1)
     cells[:, len(minimize) :] *= -1
     known = np.flatnonzero(~np.isnan(cells).any(axis=1))
     # What stands before in this order is never beaten by what stands behind.
@@ -64,3 +70,15 @@ def pareto(frame: Any, minimize: Sequence[str] = (), maximize: Sequence[str] = (
             front.append(row)
     rows = np.sort(np.array(front, np.int64))
     return Table({name: given(column[rows]) for name, column in columns.items()})
+
+
+def _numbers(name: str, column: NDArray[Any]) -> NDArray[np.float64]:
+    """Return a column of numbers, null as NaN."""
+    cells = [np.nan if cell is None else cell for cell in column.tolist()]
+    try:
+        if not all(isinstance(cell, int | float) for cell in cells):
+            raise TypeError
+        return np.array(cells, np.float64)
+    except (TypeError, OverflowError):
+        said = f"the column {shorten(name)!r} is not of numbers"
+        raise InputError.about("pareto", "frame", "type", said) from None

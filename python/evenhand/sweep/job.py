@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand import _core
-from evenhand.arguments import expect
+from evenhand.accepted import kind_of_annotation, taken
 from evenhand.building.problems import nearest, shorten
 from evenhand.errors import InputError, Problem, printable
 from evenhand.plans.memory import fingerprint
@@ -33,6 +33,8 @@ __all__ = ["COUNTED", "Job", "Stopped", "plan_metrics"]
 
 #: Counts by stage and reason, which are left out where they are 0.
 COUNTED = ("preemptions.stage.", "preemptions.reason.", "victims.stage.")
+
+_NAMES = kind_of_annotation("Iterable[str]")
 
 
 class Stopped(Exception):
@@ -135,14 +137,13 @@ class Job:
         InputError
             If there is none of a name.
         """
-        expect(not isinstance(metrics, str), "sweep", "metrics", metrics, "a list of names")
-        wanted = tuple(metrics)
+        wanted = tuple(taken("sweep", "metrics", metrics, _NAMES))
         if self.workload is None:
             known = [*plan_metrics(plan(self.snapshot, self.policies[0], self.state, on=self.on))]
         else:
             known = [*measure(self.started({}).result())]
         for name in wanted:
-            if name not in known and not str(name).startswith(COUNTED):
+            if not isinstance(name, str) or (name not in known and not name.startswith(COUNTED)):
                 said = printable(f'there is no metric "{shorten(name)}"{nearest(name, known)}')
                 raise InputError([Problem("sweep", None, None, "metrics", "unknown_field", None, said)])
         return replace(self, metrics=wanted)

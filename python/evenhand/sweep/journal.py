@@ -1,19 +1,24 @@
-"""Points that are done, in a file: a line each, so that a sweep that was killed can be resumed."""
+"""Points that are done, in a file: a line each, so that a sweep that was killed can be resumed.
+
+Each line ends with a digest of itself and of the sweep, so that what is read is what was written.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from evenhand.errors import InputError, Problem, printable
-from evenhand.files import open_regular
+from evenhand.files import digest_of, open_regular
 
 __all__ = ["Journal"]
 
-_FORM = 1
+_FORM = 2
+_LINE = re.compile(rb'({.*), "digest": "([0-9a-f]{32})"}')
 
 
 class Journal:
@@ -22,7 +27,8 @@ class Journal:
     Parameters
     ----------
     path : str or path-like
-        Made if it is not there. A last line that is only half there is cut off.
+        Made if it is not there. A last line that is only half there is cut off; any other that is not as it
+        was written is refused.
     fingerprint : str
         Of the sweep.
 
@@ -39,6 +45,7 @@ class Journal:
 
     def __init__(self, path: str | os.PathLike[str], fingerprint: str) -> None:
         self._path = os.fspath(path)
+        self._fingerprint = fingerprint
         self._file = open_regular(path, os.O_RDWR | os.O_CREAT)
         self.done: dict[int, Any] = {}
         try:
@@ -55,26 +62,31 @@ class Journal:
         head = {"evenhand_sweep": _FORM, "fingerprint": fingerprint}
         lines = text[:whole].splitlines()
         if not lines:
-            if text and not _line(head).startswith(text):
+            if text and not self._line(head).startswith(text):
                 raise self._wrong("format", "is no file of a sweep")
             os.ftruncate(self._file, 0)
             os.lseek(self._file, 0, os.SEEK_SET)
             self._append(head)
             return
-        found = _read_line(lines[0])
-        if not isinstance(found, dict) or found.get("evenhand_sweep") != _FORM:
-            raise self._wrong("format", "is no file of a sweep")
-        if found != head:
-            raise self._wrong("fingerprint", "is of another sweep: other inputs, points or version")
+        if lines[0] + b"\n" != self._line(head):
+            found = _parsed(lines[0])
+            if not isinstance(found, dict) or "evenhand_sweep" not in found:
+                raise self._wrong("format", "is no file of a sweep")
+            if found.get("evenhand_sweep") != _FORM:
+                raise self._wrong(
+                    "format", "is a file of a sweep in another form, which this version cannot read"
+                )
+            if found.get("fingerprint") != fingerprint:
+                raise self._wrong("fingerprint", "is of another sweep: other inputs, points or version")
+            raise self._wrong("digest", "has a line 1 that is not as it was written")
         for number, line in enumerate(lines[1:], 2):
-            row = _read_line(line)
-            match row:
+            match self._row(line):
                 case {"point": int(point), "metrics": dict(cells)}:
                     self.done[point] = {k: math.nan if v is None else v for k, v in cells.items()}
                 case {"point": int(point), "refused": str(why)}:
                     self.done[point] = why
                 case _:
-                    raise self._wrong("format", f"has a line {number} that is none of a sweep")
+                    raise self._wrong("digest", f"has a line {number} that is not as it was written")
         os.ftruncate(self._file, whole)
         os.lseek(self._file, whole, os.SEEK_SET)
 
@@ -92,22 +104,29 @@ class Journal:
         os.close(self._file)
 
     def _append(self, row: Mapping[str, Any]) -> None:
-        line = _line(row)
+        line = self._line(row)
         while line:
             line = line[os.write(self._file, line) :]
         os.fsync(self._file)
+
+    def _line(self, row: Mapping[str, Any]) -> bytes:
+        text = json.dumps(row)[:-1]
+        return f'{text}, "digest": "{digest_of(self._fingerprint, text)}"}}\n'.encode()
+
+    def _row(self, line: bytes) -> Any:
+        """Return what a line says; None if it is not as it was written."""
+        parts = _LINE.fullmatch(line)
+        if parts is None or digest_of(self._fingerprint, parts[1]).encode() != parts[2]:
+            return None
+        return _parsed(parts[1] + b"}")
 
     def _wrong(self, rule: str, predicate: str) -> InputError:
         message = printable(f"resume: {self._path} {predicate}")
         return InputError([Problem("sweep", None, None, "resume", rule, printable(self._path), message)])
 
 
-def _line(row: Mapping[str, Any]) -> bytes:
-    return (json.dumps(row) + "\n").encode()
-
-
-def _read_line(line: bytes) -> Any:
+def _parsed(line: bytes) -> Any:
     try:
         return json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None

@@ -12,21 +12,30 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.accepted import SEED, count_of, instant_from, kind_of_annotation, seconds_of, taken
 from evenhand.arguments import expect
-from evenhand.errors import require
 from evenhand.plans.own import expect_acting, expect_unchanged
 from evenhand.plans.planning import expect_policy
+from evenhand.simulate.progress import Progress, telling
 from evenhand.sweep.job import COUNTED, Job
 from evenhand.sweep.journal import Journal
-from evenhand.sweep.space import Point, Space
+from evenhand.sweep.space import MOST_POINTS, Point, Space
 from evenhand.sweep.workers import Outcome, outcomes
 from evenhand.table import Table
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     from evenhand.model import Snapshot
     from evenhand.simulate.workload import Workload
     from evenhand.state import State
     from evenhand.systems.base import Policy
+
+_MOST_WORKERS = 100_000
+_KINDS = {
+    "executor": kind_of_annotation("Executor | None"),
+    "resume": kind_of_annotation("str | os.PathLike[str] | None"),
+}
 
 __all__ = ["job_of", "sweep", "swept", "table_of"]
 
@@ -41,15 +50,15 @@ def sweep(
     lhs: int | None = None,
     points: Sequence[Mapping[str, Any]] | None = None,
     metrics: Iterable[str] | None = None,
-    until: float | None = None,
-    warm_up: float = 0.0,
+    until: float | str | timedelta | None = None,
+    warm_up: float | str | timedelta = 0.0,
     seed: int | None = None,
     state: State | None = None,
     on: Any = None,
     executor: Executor | None = None,
     workers: int | None = None,
     resume: str | os.PathLike[str] | None = None,
-    progress: bool = False,
+    progress: Progress = False,
     **clocks: float | str,
 ) -> Table:
     """Return what comes of many settings: one row a point.
@@ -75,7 +84,7 @@ def sweep(
         Columns that are wanted; by default all. See `evenhand.simulate.measure`; of plans ``victims,
         victims.operations, victims.within_fair_share, victims.stage.<s>, served`` (operations that victims
         leave for), ``starts, refused, starving, freed.<r>``.
-    until, warm_up : number
+    until, warm_up : number, str or timedelta
         As of `evenhand.simulate` and `evenhand.simulate.measure`.
     seed : int, optional
         Draws points, and the order of heartbeats, which is the same at every point; by default points are
@@ -90,8 +99,10 @@ def sweep(
     resume : str or path-like, optional
         File to which a line is added for each point that is done. Points that are in it already are not
         computed again.
-    progress : bool
-        Whether a bar shows how far it is.
+    progress : bool or callable
+        True: a bar shows how far it is. A function is called after each point with two numbers: how many are
+        done, and how many there are. What it raises ends the sweep and comes out of this function; what is
+        done stays in ``resume``.
     **clocks
         As of `evenhand.simulate`.
 
@@ -124,6 +135,7 @@ def sweep(
                                 5            1      10.0000
                                60            0      55.0000
     """
+    seed = None if seed is None else taken("sweep", "seed", seed, SEED)
     shared = {"until": until, "warm_up": warm_up, "rng": seed, "state": state, "on": on, "clocks": clocks}
     job, of = job_of(snapshot, policy, workload, space, metrics, **shared)
     found = _points(of, random, lhs, points, seed)
@@ -137,10 +149,12 @@ def swept(
     executor: Executor | None,
     workers: int | None,
     resume: str | os.PathLike[str] | None,
-    progress: bool,
+    progress: Progress,
 ) -> list[Outcome]:
     """Return what comes of each point; parameters are those of `sweep`."""
-    expect(workers is None or (type(workers) is int and workers > 0), "sweep", "workers", workers, "positive")
+    workers = None if workers is None else count_of("sweep", "workers", workers, 1, _MOST_WORKERS)
+    for name, value in (("executor", executor), ("resume", resume)):
+        taken("sweep", name, value, _KINDS[name])
     # Equal points have equal outcomes.
     first: dict[str, int] = {}
     same = [first.setdefault(repr(sorted(point.items())), i) for i, point in enumerate(points)]
@@ -156,11 +170,11 @@ def swept(
         left = {i: point for i, point in todo.items() if i not in done}
         found = outcomes(job, left.items(), executor, workers)
         stack.enter_context(closing(found))  # type: ignore[type-var]
-        if progress:
-            tqdm = require("tqdm.auto", "progress").tqdm
-            found = tqdm(found, total=len(todo), initial=len(done), unit="point", desc="swept")
+        tell = stack.enter_context(telling("sweep", progress, len(todo), "point", "swept"))
         for number, outcome in found:
             keep(number, outcome)
+            if tell is not None:
+                tell(len(done))
     return [done[i] for i in same]
 
 
@@ -188,6 +202,10 @@ def job_of(
     if workload is not None:
         expect(isinstance(workload, Workload), "sweep", "workload", workload, "a Workload")
         snapshot = workload.joined(snapshot)
+    if shared.get("until") is not None and workload is not None:
+        begin = snapshot.now
+        shared["until"] = instant_from("sweep", "until", shared["until"], begin, least=begin)
+    shared["warm_up"] = seconds_of("sweep", "warm_up", shared["warm_up"])
     job = Job(snapshot, of.policies, workload, **shared)
     for name in ("state", "on") if workload is not None else ("until", "clocks"):
         given = getattr(job, name)
@@ -201,10 +219,10 @@ def _points(of: Space, random: int | None, lhs: int | None, points: Any, seed: i
     given = {"random": random, "lhs": lhs, "points": points}
     several = [name for name, value in given.items() if value is not None]
     expect(len(several) <= 1, "sweep", " and ".join(several), several, "one of random, lhs, points")
-    for name in ("random", "lhs"):
-        count = given[name]
-        right = count is None or (type(count) is int and count > 0)
-        expect(right, "sweep", name, count, "a positive number of points")
+    random, lhs = (
+        None if count is None else count_of("sweep", name, count, 1, MOST_POINTS)
+        for name, count in (("random", random), ("lhs", lhs))
+    )
     rng = np.random.default_rng(seed or 0)
     if points is not None:
         return of.listed(points)

@@ -10,19 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.accepted import FLAG, NUMBER, plain, taken
 from evenhand.arguments import expect
 from evenhand.building.problems import nearest
 from evenhand.errors import InputError, Problem, printable
 from evenhand.fields import TABLES
 from evenhand.frozen import thaw
+from evenhand.plans.planning import expect_policy
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
 
-__all__ = ["Between", "Point", "Space", "applied", "between"]
+__all__ = ["MOST_POINTS", "Between", "Point", "Space", "applied", "between"]
 
 #: Settings by dotted name; of ``policy`` the place among the space's policies.
 Point = dict[str, Any]
+
+#: So many values, combinations and points at most.
+MOST_POINTS = 1_000_000
 
 _TABLES = ("nodes", "pools", "operations", "allocations", "requests")
 
@@ -43,7 +48,19 @@ class Between:
     log: bool = False
 
     def at(self, part: float) -> float:
-        """Return the number at a part of the way, from 0 to below 1."""
+        """Return the number at a part of the way, from 0 to below 1.
+
+        Parameters
+        ----------
+        part : number
+
+        Raises
+        ------
+        InputError
+            If it is no such number.
+        """
+        part = float(taken("between", "part", part, NUMBER))
+        expect(0 <= part < 1, "between", "part", part, "from 0 to below 1")
         if isinstance(self.low, int) and isinstance(self.high, int):
             low, high = self.low - 0.5, self.high + 0.5
             low = max(low, 0.5) if self.log else low
@@ -70,14 +87,21 @@ def between(low: float, high: float, *, log: bool = False) -> Between:
     -------
     Between
 
+    Raises
+    ------
+    InputError
+        If they are no finite numbers in ascending order, above 0 if the ratios are to be equally likely.
+
     Examples
     --------
     >>> between(1, 9).at(0.5)
     5
     """
+    log = taken("space", "log", log, FLAG)
+    low, high = (taken("space", name, end, NUMBER) for name, end in (("low", low), ("high", high)))
     least = 0 if log else -math.inf
-    numbers = all(isinstance(end, int | float) and math.isfinite(end) for end in (low, high))
-    expect(numbers and least < low < high, "space", "between", (low, high), "two numbers in ascending order")
+    expect(least < low < high, "space", "between", (low, high), "two numbers in ascending order")
+    expect(math.isfinite(high - low), "space", "between", (low, high), "two numbers with a finite difference")
     return Between(low, high, log)
 
 
@@ -105,17 +129,22 @@ class Space:
         self.policies: tuple[Any, ...] = (policy,)
         self.labels: tuple[str, ...] = (repr(policy),)
         for name, values in given.items():
+            expect(isinstance(name, str), "space", "a key", name, "text: the dotted name of a setting")
             if name == "policy":
-                expect(isinstance(values, Iterable), "space", "policy", values, "a list of policies")
-                labelled = values if isinstance(values, Mapping) else {repr(p): p for p in values}
+                listed = isinstance(values, Iterable) and not isinstance(values, str | bytes | type)
+                expect(listed, "space", "policy", values, "a list of policies")
+                every = _listed(name, values.values() if isinstance(values, Mapping) else values)
+                for one in every:
+                    expect_policy("space", one)
+                labelled = values if isinstance(values, Mapping) else {repr(p): p for p in every}
                 self.policies, self.labels = tuple(labelled.values()), tuple(map(str, labelled))
                 self.values[name] = tuple(range(len(self.policies)))
             elif isinstance(values, Between):
                 self.values[name] = values
             else:
-                listed = isinstance(values, Iterable) and not isinstance(values, str | Mapping)
-                expect(listed, "space", str(name), values, "a list of values, or between(low, high)")
-                self.values[str(name)] = tuple(v.item() if isinstance(v, np.generic) else v for v in values)
+                listed = isinstance(values, Iterable) and not isinstance(values, str | bytes | type | Mapping)
+                expect(listed, "space", name, values, "a list of values, or between(low, high)")
+                self.values[name] = tuple(_value(name, plain(v)) for v in _listed(name, values))
             if not self.values[name]:
                 raise _wrong(name, "length", "has no values")
 
@@ -130,6 +159,9 @@ class Space:
         for name, values in self.values.items():
             if isinstance(values, Between):
                 raise _wrong(name, "choice", "is a range; give random= or lhs=, or a list of values")
+        if self.combinations > MOST_POINTS:
+            said = f"space has {self.combinations:,} combinations; give random= or lhs="
+            raise InputError.about("space", "space", "length", said)
         every = itertools.product(*self.values.values())  # type: ignore[arg-type]
         return [dict(zip(self.values, cells, strict=True)) for cells in every]
 
@@ -160,15 +192,17 @@ class Space:
             If one lacks a name of the space, or has another.
         """
         found = []
-        for given in points:
+        listed = isinstance(points, Iterable) and not isinstance(points, str | bytes | type | Mapping)
+        expect(listed, "sweep", "points", points, "a list of objects")
+        for given in _listed("points", points):
             right = isinstance(given, Mapping) and set(given) == set(self.values)
             expect(right, "sweep", "points", given, f"objects with {', '.join(self.values)}")
-            point = {name: given[name] for name in self.values}
+            point = {name: _value(name, plain(given[name])) for name in self.values}
             if "policy" in point:
-                known = {*self.labels, *self.policies}
-                expect(point["policy"] in known, "sweep", "points", given, "of a policy of the space")
-                of = self.labels if isinstance(point["policy"], str) else self.policies
-                point["policy"] = of.index(point["policy"])
+                of: Sequence[Any] = self.labels if isinstance(point["policy"], str) else self.policies
+                known = [i for i, one in enumerate(of) if one is point["policy"] or one == point["policy"]]
+                expect(bool(known), "sweep", "points", given, "of a policy of the space")
+                point["policy"] = known[0]
             found.append(point)
         return found
 
@@ -273,6 +307,23 @@ def _set_in(tree: Any, path: Sequence[str], value: Any, name: str) -> None:
     if not isinstance(tree, dict):
         raise _wrong(name, "unknown_field", "has no parts of that name")
     tree[path[-1]] = value
+
+
+def _listed(name: str, values: Iterable[Any]) -> list[Any]:
+    """Return values that are not too many."""
+    some = list(itertools.islice(values, MOST_POINTS + 1))
+    if len(some) > MOST_POINTS:
+        raise _wrong(name, "length", f"has more than {MOST_POINTS:,} values")
+    return some
+
+
+def _value(name: str, value: Any) -> Any:
+    """Return a value of a point, which is written down as text."""
+    try:
+        repr(value)
+    except Exception as error:  # whatever an object says of itself, or nested without end
+        raise _wrong(name, "type", "has a value that cannot be written as text") from error
+    return value
 
 
 def _wrong(name: object, rule: str, predicate: str) -> InputError:

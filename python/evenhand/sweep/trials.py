@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from evenhand.accepted import SEED, count_of, kind_of_annotation, seconds_of, taken
 from evenhand.arguments import expect
-from evenhand.errors import InputError, require
+from evenhand.errors import InputError, require, shorten
 from evenhand.simulate.metrics import measure
+from evenhand.simulate.workload import Workload
 from evenhand.sweep.running import job_of
-from evenhand.sweep.space import Between, Point
+from evenhand.sweep.space import MOST_POINTS, Between, Point
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     from evenhand.model import Snapshot
-    from evenhand.simulate.workload import Workload
     from evenhand.systems.base import Policy
 
 __all__ = ["objective", "suggest"]
@@ -34,9 +37,13 @@ def suggest(trial: Any, space: Mapping[str, Any]) -> Point:
     dict
         For ``evenhand.sweep(..., points=[...])``.
     """
+    expect(isinstance(space, Mapping), "suggest", "space", space, "an object (dotted name: its values)")
+    expect(hasattr(trial, "suggest_categorical"), "suggest", "trial", trial, "a trial of Optuna")
     point: Point = {}
     for name, values in space.items():
         if not isinstance(values, Between):
+            listed = isinstance(values, Iterable) and not isinstance(values, str | bytes | type)
+            expect(listed, "suggest", shorten(name), values, "a list of values, or between(low, high)")
             point[name] = trial.suggest_categorical(name, list(values))
         elif isinstance(values.low, int) and isinstance(values.high, int):
             point[name] = trial.suggest_int(name, values.low, values.high, log=values.log)
@@ -52,8 +59,8 @@ def objective(
     space: Mapping[str, Any],
     metric: str,
     *,
-    until: float | None = None,
-    warm_up: float = 0.0,
+    until: float | str | timedelta | None = None,
+    warm_up: float | str | timedelta = 0.0,
     seed: int | None = None,
     steps: int = 8,
     **clocks: float | str,
@@ -79,11 +86,17 @@ def objective(
     InputError
         As of `evenhand.sweep`. A point that is refused prunes its trial.
     """
-    expect(type(steps) is int and steps > 0, "objective", "steps", steps, "a positive number")
+    steps = count_of("objective", "steps", steps, 1, MOST_POINTS)
+    metric = taken("objective", "metric", metric, kind_of_annotation("str"))
+    seed = None if seed is None else taken("objective", "seed", seed, SEED)
+    warm_up = seconds_of("objective", "warm_up", warm_up)
+    expect(isinstance(workload, Workload), "objective", "workload", workload, "a Workload")
     labels = space.get("policy") if isinstance(space, Mapping) else None
     job, of = job_of(
         snapshot, policy, workload, space, None, until=until, warm_up=warm_up, rng=seed, clocks=clocks
     )
+    job.keeping([metric])
+    until = job.until
     shown = {**space, **({"policy": [*of.labels]} if labels is not None else {})}
 
     def run(trial: Any) -> float:

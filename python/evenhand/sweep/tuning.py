@@ -13,22 +13,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.accepted import SEED, count_of, instant_from, kind_of_annotation, part_of, seconds_of, taken
 from evenhand.arguments import expect
 from evenhand.errors import InputError, Problem, printable
 from evenhand.simulate.metrics import Metrics, measure
+from evenhand.simulate.progress import Progress
+from evenhand.simulate.workload import Workload
 from evenhand.sweep.running import job_of, swept, table_of
-from evenhand.sweep.space import applied
+from evenhand.sweep.space import MOST_POINTS, applied
 from evenhand.table import Table, Tabular
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     from evenhand.model import Snapshot
-    from evenhand.simulate.workload import Workload
     from evenhand.systems.base import Policy
 
 __all__ = ["Bound", "Tuned", "bound", "tune"]
 
 _FORM = re.compile(r"\s*([\w.]+)\s*(<=|>=|<|>)\s*(\S+)\s*")
 _MOST_POINTS = 64
+_MOST_WINDOWS = 10_000
+_LIMITS = kind_of_annotation("Mapping[str, float] | None")
 _RATE = "preemptions_per_hour"
 _COSTS = ("preemptions_per_hour", "lost_work", "flaps", "victims.in_vain", "utilisation", "waiting.p95")
 
@@ -207,13 +213,13 @@ def tune(
     points: int = _MOST_POINTS,
     held_out: float = 0.3,
     windows: int = 5,
-    warm_up: float = 0.0,
-    until: float | None = None,
+    warm_up: float | str | timedelta = 0.0,
+    until: float | str | timedelta | None = None,
     seed: int | None = None,
     executor: Executor | None = None,
     workers: int | None = None,
     resume: str | os.PathLike[str] | None = None,
-    progress: bool = False,
+    progress: Progress = False,
     **clocks: float | str,
 ) -> Tuned:
     """Return settings that meet a goal, what they cost, and how sure it is.
@@ -239,8 +245,9 @@ def tune(
         Part of the time that is not tuned on, between 0 and 1.
     windows : int
         Equal parts of what is held out, in each of which the bounds are looked at.
-    until : number, optional
-        Instant at which it ends, in seconds; by default when the last work arrives.
+    until : number, str or timedelta, optional
+        Instant at which it ends, in seconds, or text such as ``"10d"``: so long after the beginning; by
+        default when the last work arrives.
 
     Returns
     -------
@@ -269,13 +276,13 @@ def tune(
     >>> tuned.settings, tuned.met, tuned.held
     ({'fair_share_starvation_timeout': 5}, True, True)
     """
-    expect(0 < held_out < 1, "tune", "held_out", held_out, "a number between 0 and 1")
-    expect(type(points) is int and points > 0, "tune", "points", points, "a positive number of points")
-    expect(type(windows) is int and windows > 0, "tune", "windows", windows, "a positive number")
-    limits = at_most or {}
-    expect(isinstance(limits, Mapping), "tune", "at_most", at_most, "an object (metric: number)")
-    for name, value in limits.items():
-        expect(isinstance(value, int | float), "tune", f"at_most {name}", value, "a number")
+    held_out = part_of("tune", "held_out", held_out)
+    points = count_of("tune", "points", points, 1, MOST_POINTS)
+    windows = count_of("tune", "windows", windows, 1, _MOST_WINDOWS)
+    seed = None if seed is None else taken("tune", "seed", seed, SEED)
+    warm_up = seconds_of("tune", "warm_up", warm_up)
+    limits = taken("tune", "at_most", at_most, _LIMITS) or {}
+    expect(isinstance(workload, Workload), "tune", "workload", workload, "a Workload")
     bounds = (bound(goal), *(Bound(str(name), "<=", float(v), True) for name, v in limits.items()))
     names = tuple(dict.fromkeys(b.metric for b in bounds))
     job, of = job_of(
@@ -283,7 +290,9 @@ def tune(
     )
     lost = {f"lost_work.{r}": max(float(amount), 1e-9) for r, amount in job.snapshot.total.items()}
     job = replace(job, metrics=tuple(dict.fromkeys([*names, *lost, _RATE])))
-    begin, end = job.snapshot.now, workload.end if until is None else until
+    begin, end = job.snapshot.now, workload.end
+    if until is not None:
+        end = instant_from("tune", "until", until, begin, least=begin)
     split = end - (end - begin) * held_out
     expect(split - begin > warm_up, "tune", "warm_up", warm_up, "shorter than what is tuned on")
     hours = (split - begin - warm_up) / 3600

@@ -11,8 +11,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from evenhand.building.problems import nearest
-from evenhand.errors import InputError, Problem, printable
+from evenhand.building.problems import kind_of, nearest
+from evenhand.errors import InputError, Problem, WrongKindError, printable
+from evenhand.simulate.given import columns_of_rows
 from evenhand.simulate.workload import Workload
 from evenhand.traces._blocks import blocks, file_name
 from evenhand.traces._fields import Wrong
@@ -138,18 +139,18 @@ def _absent(cell: Any) -> bool:
 
 
 def _columns(data: Any) -> dict[str, Any]:
+    if isinstance(data, list | tuple):
+        data = columns_of_rows("frame", data)
     if isinstance(data, Mapping):
         return {str(name): column for name, column in data.items()}
-    if isinstance(data, list | tuple):
-        heads = dict.fromkeys(key for row in data for key in row)
-        return {str(key): [row.get(key) for row in data] for key in heads}
     import narwhals.stable.v2 as nw
 
     try:
         native = nw.from_native(data, eager_only=True)
     except TypeError:
         kinds = "a pandas, polars or pyarrow table, a dict of arrays, a list of dicts or a path"
-        raise TypeError(f"frame() takes {kinds}, not {type(data).__name__}") from None
+        said = f"frame() takes {kinds}, not {kind_of(data)}"
+        raise WrongKindError.about("frame", "data", "type", said) from None
     return {str(series.name): series.to_native() for series in native.iter_columns()}
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from evenhand.accepted import MOST, checked, count_of, scale_of
 from evenhand.arguments import expect
 from evenhand.building.problems import nearest, shorten
 from evenhand.errors import InputError, Problem, printable
@@ -36,6 +37,7 @@ _UNKNOWN_OR_MORE = ("run_time", "requested_time")
 _UNREAD = ("wait", "memory", "executable", "think_time")
 _HEADER = re.compile(rb"^[ \t]*;[ \t]*(\w+)[ \t]*:[ \t]*([^\n]*?)[ \t]*$", re.MULTILINE)
 _COMMENT = re.compile(rb"^[ \t]*;[^\n]*", re.MULTILINE)
+_DIGITS = 18
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?![\d,])|\d+")
 _PARTS = ("queue", "group", "user", "partition")
 _CANCELLED = 5
@@ -50,6 +52,7 @@ Columns = dict[str, "NDArray[Any]"]
 Pools = str | Callable[[Columns], Any] | None
 
 
+@checked("swf", pools="str | Callable | None")
 def swf(
     path: str | os.PathLike[str],
     pools: Pools = None,
@@ -124,14 +127,11 @@ def swf(
 
     One pass in blocks of 8 MiB; O(bytes).
     """
-    expect(
-        processors_per_node is None or (type(processors_per_node) is int and processors_per_node > 0),
-        "swf",
-        "processors_per_node",
-        processors_per_node,
-        "a positive number",
-    )
-    expect(cancelled in ("drop", "keep"), "swf", "cancelled", cancelled, '"drop" or "keep"')
+    if processors_per_node is not None:
+        processors_per_node = count_of("swf", "processors_per_node", processors_per_node, 1, 2**31 - 1)
+    if memory_per_node is not None:
+        memory_per_node = scale_of("swf", "memory_per_node", memory_per_node)
+        expect(memory_per_node < 2**40, "swf", "memory_per_node", memory_per_node, "below 2^40 GiB")
     columns, header, wrong = _read(path, memory_per_node is not None)
     if not wrong.count and not len(columns["job"]):
         wrong.add(1, None, "empty", "is missing: the file has no job")
@@ -303,14 +303,26 @@ def _called(word: str, unknown: str | None, number: int) -> str | None:
     return f"{word}{number}" if number >= 0 else unknown
 
 
+def _header_number(header: dict[str, str], word: str) -> int:
+    """Return a number of the header; 0: it has none."""
+    found = _NUMBER.match(header.get(word, ""))
+    digits = found[0].replace(",", "") if found else "0"
+    if len(digits) > _DIGITS:
+        said = f"{word} of the header has {len(digits):,} digits; a number has at most {_DIGITS}"
+        raise InputError.about("swf", word, "range", said, shorten(digits))
+    return int(digits)
+
+
 def _machines(header: dict[str, str], per_node: int | None) -> tuple[int | None, Columns]:
     """Return the processors of a node, and the table of nodes; none where the log does not say."""
-    found = (_NUMBER.match(header.get(word, "")) for word in ("MaxProcs", "MaxNodes"))
-    total, nodes = (int(m[0].replace(",", "")) if m else 0 for m in found)
+    total, nodes = (_header_number(header, word) for word in ("MaxProcs", "MaxNodes"))
     size = per_node or (total // nodes if nodes and total >= nodes else 1 if nodes and not total else None)
     if size is None or not (total or nodes):
         return size, {}
     nodes = -(-total // size) if total else nodes
+    if nodes > MOST:
+        said = f"the header has {nodes:,} nodes; at most {MOST:,} are read"
+        raise InputError.about("swf", "MaxNodes", "range", said, str(nodes))
     digits = len(str(nodes))
     names = objects(range(1, nodes + 1), lambda i: f"n{i:0{digits}d}")
     return size, {"name": names, "capacity.cpu": np.full(nodes, size, np.int64)}

@@ -85,7 +85,7 @@ def test_unknown_metrics_are_named(log: Path, run: Any, capsys: Any) -> None:
         ("slurm", ["requeue_delay=nonsense"], 'requeue_delay is "nonsense", not a duration; write seconds'),
         ("slurm", ["requeue_delay=1,nonsense"], 'requeue_delay is "nonsense", not a duration'),
         ("slurm", ["requeue_delay=1,,2"], 'requeue_delay is "", not a duration'),
-        ("slurm", ["requeue_delay=-5"], "requeue_delay is -5; it must be positive"),
+        ("slurm", ["requeue_delay=-5"], "requeue_delay is -5; it must be between 0 and a hundred years"),
         ("slurm", ["requeue_delay=true"], "requeue_delay is a flag; it must be a duration"),
         ("slurm", ["requeue_delay=1..9"], "requeue_delay is a range: add --lhs N or --random N, which draw"),
         ("slurm", ["requeue_delay=9..1"], "'9..1' for requeue_delay is no range; write two numbers"),

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -85,7 +86,7 @@ def test_a_file_of_another_sweep_is_refused(tmp_path: Path) -> None:
 def test_other_files_stay_what_they_are(tmp_path: Path, text: str) -> None:
     path = tmp_path / "notes.txt"
     path.write_text(text)
-    with pytest.raises(eh.InputError, match=r"no file of a sweep|another sweep"):
+    with pytest.raises(eh.InputError, match=r"no file of a sweep|another sweep|another form"):
         eh.sweep(START, POLICY, WORK, {"pools.y.weight": [1]}, resume=path)
     assert path.read_text() == text
 
@@ -98,6 +99,58 @@ def test_a_line_in_the_middle_must_be_whole(tmp_path: Path) -> None:
     path.write_bytes(lines[0] + b"{]\n" + lines[2])
     with pytest.raises(eh.InputError, match="line 2"):
         eh.sweep(START, POLICY, WORK, space, resume=path)
+
+
+def test_whatever_bit_flips_the_table_is_the_same_or_refused(tmp_path: Path) -> None:
+    path = tmp_path / "points.jsonl"
+    space = {"pools.y.weight": [1, 2], "fair_share_starvation_timeout": [5, 600]}
+    whole = pickle.dumps(eh.sweep(START, POLICY, WORK, space, resume=path, workers=1).to_dict())
+    written, chance, refused = path.read_bytes(), Random(1), 0
+    assert b'"refused": ' in written
+    head = written.index(b"\n") + 1
+    ends = [place for place, byte in enumerate(written) if byte == ord("\n")]
+    places = [*range(0, head, 3), *ends, *(chance.randrange(head, len(written)) for _ in range(100))]
+    for place in places:
+        flipped = bytearray(written)
+        flipped[place] ^= 1 << chance.randrange(8)
+        path.write_bytes(flipped)
+        try:
+            table = eh.sweep(START, POLICY, WORK, space, resume=path, workers=1)
+            assert pickle.dumps(table.to_dict()) == whole
+        except eh.InputError:
+            refused += 1
+            assert path.read_bytes() == flipped
+    assert refused >= len(places) - 2
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"point": 0, "metrics": {}}',
+        b'{"point": 0, "metrics": {"jobs": "x"}}',
+        b'{"point": 0, "refused": "no"}',
+        b'{"point": 0, "refused": "no", "digest": "00000000000000000000000000000000"}',
+        b"[" * 100_000,
+    ],
+)
+def test_a_line_without_its_digest_is_refused(tmp_path: Path, line: bytes) -> None:
+    path = tmp_path / "points.jsonl"
+    space = {"pools.y.weight": [1, 2]}
+    eh.sweep(START, POLICY, WORK, space, resume=path)
+    head = path.read_bytes().splitlines(keepends=True)[0]
+    path.write_bytes(head + line + b"\n")
+    with pytest.raises(eh.InputError, match="line 2 that is not as it was written"):
+        eh.sweep(START, POLICY, WORK, space, resume=path)
+
+
+def test_a_line_of_another_sweep_is_refused(tmp_path: Path) -> None:
+    own, other = tmp_path / "own", tmp_path / "other"
+    eh.sweep(START, POLICY, WORK, {"pools.y.weight": [1, 2]}, resume=own)
+    eh.sweep(START, POLICY, WORK, {"pools.y.weight": [3, 4]}, resume=other)
+    mixed = own.read_bytes().splitlines(keepends=True)[:1] + other.read_bytes().splitlines(keepends=True)[1:]
+    own.write_bytes(b"".join(mixed))
+    with pytest.raises(eh.InputError, match="line 2"):
+        eh.sweep(START, POLICY, WORK, {"pools.y.weight": [1, 2]}, resume=own)
 
 
 def test_a_head_that_is_half_there_is_begun_anew(tmp_path: Path) -> None:

@@ -212,7 +212,7 @@ def test_wrong_spaces_are_named(space: Any, said: str) -> None:
         ({"random": 0}, "random"),
         ({"points": [{"x": 1}]}, "points"),
         ({"metrics": ["waiting.p59"]}, 'did you mean "waiting.p'),
-        ({"metrics": "waiting.p95"}, "a list of names"),
+        ({"metrics": "waiting.p95"}, "a list of texts"),
         ({"workers": 0}, "workers"),
         ({"heartbeat": 5}, "has no clock"),
     ],

@@ -88,6 +88,7 @@ class Queue:
     restricted: tuple[str, ...] = ()
     varies: tuple[str, ...] = ()
     slots_at: Mapping[str, int] = field(default_factory=dict)
+    values_line: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,7 @@ class Host:
 
     name: str
     complex_values: Mapping[str, str]
+    line: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,6 +319,7 @@ def _queue(
         restricted=tuple(key for key in _RESTRICTING if text(key).upper() != _NONE),
         varies=varies,
         slots_at=slots_at,
+        values_line=given.get("complex_values", (1, ""))[0],
     )
 
 
@@ -342,7 +345,7 @@ def read_hosts(text: str) -> dict[str, Host]:
         if name in hosts:
             found.add(line, "hostname", "unique", name, f"the host {name} appears twice")
         line, said = given.get("complex_values", (line, _NONE))
-        hosts[name] = Host(name, _values(found, line, said))
+        hosts[name] = Host(name, _values(found, line, said), line)
     found.complain()
     return hosts
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any, Final
 
+from evenhand.errors import InputError, shorten
 from evenhand.systems.gridengine.text.config import Complex, Host, Queue
 from evenhand.systems.gridengine.text.machines import GLOBAL, Instance, Machine
-from evenhand.systems.gridengine.text.values import AMOUNTS, amount, memory, seconds
+from evenhand.systems.gridengine.text.values import AMOUNTS, Found, amount, memory, seconds
 
 __all__ = ["SLOTS", "Offers", "duration_of", "slots_of", "to_quantum"]
 
@@ -36,8 +38,24 @@ def slots_of(queue: str) -> str:
 
 def duration_of(requests: Mapping[str, str]) -> float | None:
     """Return the run time that a job asks for: the shorter of ``h_rt`` and ``s_rt``; None: neither."""
-    asked = [seconds(requests[name]) for name in ("h_rt", "s_rt") if name in requests]
+    asked = [requested(name, seconds, requests[name]) for name in ("h_rt", "s_rt") if name in requests]
     return min((one for one in asked if one is not None), default=None)
+
+
+def requested(name: str, read: Callable[[str], Any], said: str) -> Any:
+    """Return what a job asks for, as a number.
+
+    Raises
+    ------
+    InputError
+        If it is none; jobs are read from what qstat writes.
+    """
+    try:
+        return read(said)
+    except ValueError as error:
+        found = Found("qstat -xml")
+        found.add(None, name, "value", said, f"a job asks for {name}={shorten(said)}, which {error}")
+        raise InputError(found.problems) from None
 
 
 def to_quantum(kind: str, value: float, *, up: bool) -> float | int:
@@ -99,21 +117,37 @@ class Offers:
         self.consumables = {name: one for name, one in complexes.items() if one.consumable != "NO"}
         self.several = any(len(machine.instances) > 1 for machine in self.machines.values())
         own: dict[str, dict[str, float | int]] = {}
+        found = Found("qconf -se")
         for name in (GLOBAL, *self.machines):
-            own[name] = self._consumables_of(hosts[name].complex_values) if name in hosts else {}
+            at = hosts.get(name)
+            own[name] = {} if at is None else self._consumables_of(at.complex_values, found, at.line, name)
+        found.complain()
         self._own = own
         here = {resource for name in self.machines for resource in own[name]}
         self.shared = {r: value for r, value in own[GLOBAL].items() if r not in here}
-        at_queues = {r for queue in queues.values() for r in self._consumables_of(queue.complex_values)}
+        found = Found("qconf -sq")
+        at_queues = {
+            r
+            for queue in queues.values()
+            for r in self._consumables_of(queue.complex_values, found, queue.values_line, queue.name)
+        }
+        found.complain()
         self.unread = sorted((set(own[GLOBAL]) & here) | (at_queues - {SLOTS}))
 
-    def _consumables_of(self, values: Mapping[str, str]) -> dict[str, float | int]:
+    def _consumables_of(
+        self, values: Mapping[str, str], wrong: Found, line: int, whose: str
+    ) -> dict[str, float | int]:
         found: dict[str, float | int] = {}
         for name, said in values.items():
             one = self.complex(name)
             if one is None or one.consumable == "NO" or one.kind not in AMOUNTS:
                 continue
-            value = amount(one.kind, said)
+            try:
+                value = amount(one.kind, said)
+            except ValueError as error:
+                message = f"{name} of {whose} is {shorten(said)}; it {error}"
+                wrong.add(line, "complex_values", "value", said, message)
+                continue
             found[one.name] = _ENDLESS if value is None else to_quantum(one.kind, value, up=False)
         return found
 
@@ -152,7 +186,7 @@ class Offers:
             said = next((requests[n] for n in (one.name, one.shortcut) if n in requests), None)
             if said is None and not self._limited(one.name):
                 continue
-            value = amount(one.kind, one.default if said is None else said)
+            value = requested(one.name, partial(amount, one.kind), one.default if said is None else said)
             each = _ENDLESS if value is None else value
             times = {"YES": slots, "JOB": int(master), "HOST": 1}[one.consumable]
             if each * times:
@@ -190,7 +224,14 @@ class Offers:
     def swap(self, host: str) -> int | None:
         """Return the free swap space of a host in bytes; None: it does not report it."""
         said = self.machines[host].values.get("swap_free")
-        return None if said is None else memory(said)
+        if said is None:
+            return None
+        try:
+            return memory(said)
+        except ValueError as error:
+            found = Found("qhost -xml -F")
+            found.add(None, "swap_free", "value", said, f"swap_free of {host} is {shorten(said)}; it {error}")
+            raise InputError(found.problems) from None
 
     def instances(self, patterns: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         """Yield queue and host of each open instance that one of some patterns names; no pattern: all."""
