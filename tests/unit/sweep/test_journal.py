@@ -103,7 +103,7 @@ def test_a_line_in_the_middle_must_be_whole(tmp_path: Path) -> None:
 
 def test_whatever_bit_flips_the_table_is_the_same_or_refused(tmp_path: Path) -> None:
     path = tmp_path / "points.jsonl"
-    space = {"pools.y.weight": [1, 2], "fair_share_starvation_timeout": [5, 600]}
+    space = {"pools.y.weight": [1, 2], "heartbeat_period": [10, -1]}
     whole = pickle.dumps(eh.sweep(START, POLICY, WORK, space, resume=path, workers=1).to_dict())
     written, chance, refused = path.read_bytes(), Random(1), 0
     assert b'"refused": ' in written

@@ -238,7 +238,7 @@ def test_what_is_thrown_ends_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("evenhand.sweep.job.measure", broken)
+    monkeypatch.setattr("evenhand.sweep.job.compute", broken)
     with pytest.raises(ZeroDivisionError):
         eh.sweep(START, POLICY, WORK, SPACE)
     assert not workers._KNOWN
