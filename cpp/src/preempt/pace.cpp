@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <numeric>
 
+#include "evenhand/core/times.h"
+
 namespace evenhand {
 namespace {
 
 using Size = std::size_t;
 
-constexpr Time within_day(Time instant) noexcept {
-  const Time rest = instant % kDay;
-  return rest < 0 ? rest + kDay : rest;
-}
+constexpr Time within_day(Time instant) noexcept { return instant - floor_to(instant, kDay); }
 
 // From a time of the day to the next that is another one.
 constexpr Time to_next(Time now, Time then) noexcept {

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
+from tests.reference.gridengine.keeping import wanted_of
 from tests.reference.gridengine.requests import Accepted
 from tests.reference.gridengine.subordinates import Subordination, Trees
 from tests.reference.gridengine.waiting import Part, Waiting
@@ -433,25 +434,7 @@ class Run:
         self, w: Waiting, victims: Sequence[str], how: Mapping[str, str], where: Sequence[str] | None
     ) -> None:
         world, now = self.world, self.world.now
-        wanted: dict[str | None, Amounts] = {}
-
-        def want(node: str | None, need: Mapping[str, float], wide: bool) -> None:
-            if node not in wanted:
-                known = [r for r in world.resources if (r in world.wide) == wide]
-                wanted[node] = {r: -max(world.free(self.here, node, r, now), 0) for r in known}
-            for r in wanted[node]:
-                wanted[node][r] += need.get(r, 0)
-
-        for part in w.parts:
-            want(None, part.need, True)
-        if where is not None:
-            for part, node in zip(w.parts, where, strict=True):
-                want(node, part.need, False)
-        else:  # too few leave for it to start
-            for name in victims:
-                for a in world.jobs[name].some("running"):
-                    if a["node"] not in wanted:
-                        want(a["node"], w.parts[0].need, False)
+        wanted = wanted_of(self.world, self.planned, self.here, w, victims, how, where)
         for name in victims:
             self.claimed.add(name)
             self.preemptees += 1

@@ -292,3 +292,19 @@ def test_volumes_move_on_every_minute(now: float, expected: float) -> None:
     pools = [{"name": "p", "integral": {"type": "relaxed", "resource_flow": {"cpu": 1}}}]
     data = cluster({"cpu": 4}, [], [], pools=pools, now=now)
     assert eh.plan(eh.Snapshot.from_dict(data), eh.policies.YTsaurus()).next_due == expected
+
+
+@pytest.mark.parametrize(
+    ("now", "due"),
+    [(-90.0, -60.0), (-60.000001, -60.0), (-60.0, 0.0), (-0.000001, 0.0), (0.0, 60.0), (59.999999, 60.0)],
+)
+def test_volumes_move_on_by_the_minute_before_the_epoch_too(now: float, due: float) -> None:
+    integral = {"type": "burst", "resource_flow": {"cpu": 1}, "burst": {"cpu": 1}}
+    data = {
+        "now": now,
+        "resources": {"cpu": {}},
+        "nodes": [{"name": "n", "capacity": {"cpu": 4}}],
+        "pools": [{"name": "p", "integral": integral}],
+        "operations": [{"name": "o", "pool": "p"}],
+    }
+    assert eh.plan(eh.Snapshot.from_dict(data), eh.policies.YTsaurus()).next_due == due

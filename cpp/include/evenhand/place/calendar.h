@@ -5,20 +5,13 @@
 #pragma once
 
 #include <algorithm>
-#include <limits>
 #include <span>
 #include <vector>
 
+#include "evenhand/core/times.h"
 #include "evenhand/model/tables.h"
 
 namespace evenhand {
-
-// The end of what never ends.
-inline constexpr Time kForever = std::numeric_limits<Time>::max();
-
-inline Time after(Time since, Time duration) noexcept {
-  return duration == kForever || since > kForever - duration ? kForever : since + duration;
-}
 
 class Calendar {
  public:

@@ -46,10 +46,11 @@ struct Decision {
   Id step = 0;          // what one beneficiary needs shares a step
   Id violated = kNoId;  // element whose limit is repaired
   Beneficiary beneficiary{};
-  Time grace = 0, at = 0, until = kNoTime;
-  Time ran = kNoTime;  // how long a victim has run, of systems that say so
-  bool soft = false;   // a reservation whose room others may use
-  QueueCount over{};   // of a job that stops or resumes by the count of a queue
+  Time grace = 0;
+  Time at = kNoTime, until = kNoTime;  // when it is carried out, or begins; its deadline or end
+  Time ran = kNoTime;                  // how long a victim has run, of systems that say so
+  bool soft = false;                   // a reservation whose room others may use
+  QueueCount over{};                   // of a job that stops or resumes by the count of a queue
 };
 
 // Amounts of a decision, R each.

@@ -292,27 +292,8 @@ void Run::take(Entry& entry, std::span<Provider* const> victims, Reason reason) 
   const Id step = steps_++;
   const Time now = state_.now();
   begin_at_ = 0;
-  // What the job will take on each node, and of what the cluster shares.
-  Column<Column<Amount>> wanted(at(rooms_.nodes()) + 1);
-  Column<Amount> shared(width_, 0);
-  for (const Unit& u : entry.units)
-    for (Size r = 0; !nodes_.empty() && r < width_; ++r)
-      if (resources().scope[r] == ResourceScope::kCluster) shared[r] += u.need[r] * u.count;
-  for (Size r = 0; !nodes_.empty() && r < width_; ++r)
-    shared[r] -= std::max<Amount>(rooms_.at(0, r), 0);
-  const auto want = [&](Id node, const Unit& u) {
-    Column<Amount>& sum = wanted[node];
-    if (sum.empty()) {
-      sum.assign(width_, 0);
-      for (Size r = 0; r < width_; ++r) sum[r] -= std::max<Amount>(rooms_.at(node, r), 0);
-    }
-    for (Size r = 0; r < width_; ++r) sum[r] += u.need[r];
-  };
-  for (const Placement& p : placed_) want(p.node, entry.units[p.unit]);
-  for (const Provider* p : victims)  // too few leave for it to start: as if it were there
-    for (const Id slot : p->slots)
-      if (const Id n = state_.node_of(slot); placed_.empty() && n != kNoId && wanted[n].empty())
-        want(n, entry.units[0]);
+  Wanted wanted;
+  if (set_.keep_resources) wanted = wanted_of(entry, victims);
   Column<Amount> limit(width_);
   for (Provider* p : victims) {
     p->claimed = true;
@@ -332,18 +313,18 @@ void Run::take(Entry& entry, std::span<Provider* const> victims, Reason reason) 
                                                                       : JobState::kRescheduled);
     for (const Id slot : p->slots) {
       const Id node = state_.node_of(slot);
-      const bool here = node != kNoId && !wanted[node].empty();
-      for (Size r = 0; r < width_; ++r)
-        limit[r] = resources().scope[r] == ResourceScope::kCluster ? shared[r]
-                   : here                                          ? wanted[node][r]
+      const bool here = set_.keep_resources && node != kNoId && !wanted.at[node].empty();
+      for (Size r = 0; set_.keep_resources && r < width_; ++r)
+        limit[r] = resources().scope[r] == ResourceScope::kCluster ? wanted.shared[r]
+                   : here                                          ? wanted.at[node][r]
                                                                    : 0;
       split(p->mode, resources(), set_.managed, state_.amounts(slot),
             set_.keep_resources ? limit.data() : nullptr, freed_.data(), kept_.data());
       for (Size r = 0; set_.keep_resources && r < width_; ++r)
         if (resources().scope[r] == ResourceScope::kCluster)
-          shared[r] = limit[r];
+          wanted.shared[r] = limit[r];
         else if (here)
-          wanted[node][r] = limit[r];
+          wanted.at[node][r] = limit[r];
       const auto found = std::ranges::find(placed_, node, &Placement::node);
       const Unit& unit = entry.units[found == placed_.end() ? 0 : found->unit];
       Decision d{.action = Action::kPreempt, .stage = Stage::kSchedulingRun, .reason = reason};

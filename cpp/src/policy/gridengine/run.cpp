@@ -121,7 +121,7 @@ void Run::start_or_reserve(Entry& entry) {
   const bool may_reserve = entry.reserve && reserved_ < set_.max_reservation;
   if (!leaves && (may_reserve || ask != Asked::kNothing)) {
     entry.at = first_fit(entry);
-    const bool far = set_.distance == 0 || *entry.at - now > set_.distance;
+    const bool far = set_.distance == 0 || between(now, *entry.at) > set_.distance;
     const bool forced = ask != Asked::kNothing && before_.forced[entry.operation] != 0;
     if (ask != Asked::kNothing && !far && !forced)
       entry.outcome = Outcome::kWithinPreemptionDistance;
@@ -157,7 +157,7 @@ void Run::room_at(Id node) {
 
 void Run::add(Decision d, const DecisionAmounts& amounts) {
   d.stage = Stage::kSchedulingRun;
-  if (d.at == 0) d.at = state_.now();
+  if (d.at == kNoTime) d.at = state_.now();
   decisions.add(d, amounts);
 }
 

@@ -297,6 +297,12 @@ class Run {
                                const Column<Provider*>& candidates);
   SpreadNeed spread(const Entry& entry, const Unit& unit, const Column<Provider*>& candidates);
   void take(Entry& entry, std::span<Provider* const> victims, Reason reason);
+  // keeping.cpp
+  struct Wanted {
+    Column<Column<Amount>> at;  // N: R of each node where it is to start
+    Column<Amount> shared;      // R
+  };
+  Wanted wanted_of(const Entry& entry, std::span<Provider* const> victims);
   void note_candidates(Attempt& attempt, const Question& question);
   void lacks_without(Entry& entry, const Question& question);
 

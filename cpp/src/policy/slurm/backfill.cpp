@@ -1,3 +1,4 @@
+#include "evenhand/core/times.h"
 #include "run_work.h"
 
 namespace evenhand::slurm {
@@ -175,11 +176,7 @@ Outcome Run::waits(const BackfillPass& pass, Id job, const JobRequest& job_reque
 }
 
 // An absolute instant, rounded down.
-Time Run::floor(Time instant) const {
-  const Time step = set().passes.bf_resolution;
-  const Time rest = instant % step;
-  return instant - (rest < 0 ? rest + step : rest);
-}
+Time Run::floor(Time instant) const { return floor_to(instant, set().passes.bf_resolution); }
 
 NodeSet Run::partition_set(Id partition, bool up) const {
   const std::span<const std::uint8_t> inside = jobs().on_nodes(partition);

@@ -1,3 +1,4 @@
+#include "evenhand/core/times.h"
 #include "run_work.h"
 
 namespace evenhand::slurm {
@@ -7,10 +8,7 @@ constexpr Time kSpan = 30 * kMicrosecondsPerSecond;
 constexpr Size kMostSets = 64;
 
 // The system counts in them.
-Time whole_second(Time instant) {
-  const Time rest = instant % kMicrosecondsPerSecond;
-  return instant - (rest < 0 ? rest + kMicrosecondsPerSecond : rest);
-}
+Time whole_second(Time instant) { return floor_to(instant, kMicrosecondsPerSecond); }
 
 }  // namespace
 
@@ -122,10 +120,7 @@ Time Run::will_run(Id job, JobRequest& job_request, const Estimate& rooms, bool 
       const End& end = ends_[next];
       next = listed(next + 1);
       if (!ends_on_open(end)) continue;
-      if (until == kNoTime) {
-        const Time rest = end.at % kSpan;
-        until = end.at - rest + (rest < 0 ? 0 : kSpan);
-      }
+      if (until == kNoTime) until = floor_to(end.at, kSpan) + kSpan;
       free(room, end, &job_request);
       last = end.at;
       any = true;

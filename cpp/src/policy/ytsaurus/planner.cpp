@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "evenhand/core/poll.h"
+#include "evenhand/core/times.h"
 #include "evenhand/policy/ytsaurus/heartbeat.h"
 #include "evenhand/share/satisfaction.h"
 
@@ -187,7 +188,7 @@ Time Planner::next_due() const {
   const auto after = [&](Time instant) {
     if (instant >= now && (due == kNoTime || instant + 1 < due)) due = instant + 1;
   };
-  if (integral_) after((now / kVolumeGrid + 1) * kVolumeGrid - 1);
+  if (integral_) after(floor_to(now, kVolumeGrid) + kVolumeGrid - 1);
   const auto candidates = [&](Stage stage) { return !d.queue(stage).empty(); };
   const bool may_preempt = candidates(Stage::kPreemptive) || candidates(Stage::kAggressive) ||
                            candidates(Stage::kFullHost) || d.settings.repair_in_stage;

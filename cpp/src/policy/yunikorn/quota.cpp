@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "evenhand/core/times.h"
 #include "evenhand/policy/yunikorn/parts.h"
 #include "stable_by_place.h"
 
@@ -94,7 +95,7 @@ void sort_by_target(const Held& held, Column<Id>& allocations, const Resource& t
   const auto kind = [&](Id a) {
     return (held.allows[a] == 0 ? 2 : 0) + (held.originator[a] != 0 ? 1 : 0);
   };
-  const auto hour = [](Time t) { return t >= 0 ? t / kHour : (t - kHour + 1) / kHour; };
+  const auto hour = [](Time t) { return floor_to(t, kHour); };
   const auto part = [&](Id a) {
     Resource of;
     each_type(held.resources[a].types & target.types,
