@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand.plans import Check, Plan, Step
 from evenhand.systems.backendai.settings import BackendAISettings
+from evenhand.systems.gridengine.settings import GridEngineSettings
 from evenhand.systems.slurm.settings import SlurmSettings
 from evenhand.testing import strategies as es
 from evenhand.testing.plan_ledger import carried_out
@@ -207,3 +208,10 @@ def test_no_step_that_a_fresh_plan_would_not_take_of_slurm(
     data: dict[str, Any], settings: SlurmSettings, seed: int
 ) -> None:
     check_rounds(eh.plan(eh.Snapshot.from_dict(data), eh.policies.Slurm(**settings.model_dump())), seed)
+
+
+@given(data=es.gridengine_clusters(), settings=es.gridengine_settings(), seed=st.integers(0, 2**32))
+def test_no_step_that_a_fresh_plan_would_not_take_of_gridengine(
+    data: dict[str, Any], settings: GridEngineSettings, seed: int
+) -> None:
+    check_rounds(eh.plan(eh.Snapshot.from_dict(data), eh.policies.GridEngine(**settings.model_dump())), seed)

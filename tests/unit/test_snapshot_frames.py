@@ -226,3 +226,27 @@ def test_replace_takes_frames() -> None:
     snapshot = eh.Snapshot.from_dict(small())
     frame = pl.DataFrame({"name": ["n"], "capacity.cpu": [9.5]})
     assert snapshot.replace(nodes=frame).total == {"cpu": 9.5, "memory": 0}
+
+
+@pytest.mark.parametrize(
+    "made", [pa.table, lambda rows: pl.from_arrow(pa.table(rows)), lambda rows: pa.table(rows).to_pandas()]
+)
+def test_a_null_within_an_object_is_absent(made: Callable[..., Any]) -> None:
+    """Arrow and polars make one struct of objects with different keys, and fill it up with nulls."""
+    pools = {
+        "name": ["q", "r", "s"],
+        "settings.properties": [{"preemption.delay": "1s"}, {"priority.offset": "5"}, None],
+        "strong_guarantee": [{"cpu": 1}, {"gpu": 1}, None],
+        "settings": [{"x": {"deep": [{"a": 1}, {"b": None}]}}, {"y": 2}, None],
+    }
+    snapshot = eh.Snapshot.from_frames(
+        nodes={"name": ["n"], "capacity.cpu": [4], "capacity.gpu": [4]},
+        pools=made(pools),
+        resources={"cpu": {}, "gpu": {}},
+        now=5,
+    )
+    q, r, s = snapshot.to_dict()["pools"]
+    assert q["settings"] == {"properties": {"preemption.delay": "1s"}, "x": {"deep": [{"a": 1}, {}]}}
+    assert r["settings"] == {"properties": {"priority.offset": "5"}, "y": 2}
+    assert (q["strong_guarantee"], r["strong_guarantee"]) == ({"cpu": 1}, {"gpu": 1})
+    assert set(s) == {"name"}

@@ -63,7 +63,21 @@ def read_frame(spec: TableSpec, frame: Any, zone: tzinfo | None, report: Report)
 def frame_columns(
     spec: TableSpec, frame: Any, zone: tzinfo | None, report: Report
 ) -> Iterator[tuple[str, Cells]]:
-    """Yield the columns of a frame by name; see `read_frame`."""
+    """Yield the columns of a frame by name; see `read_frame`. What is null within an object is absent."""
+    for name, cells in _columns(spec, frame, zone, report):
+        yield name, [_given(cell) for cell in cells] if isinstance(cells, list) else cells
+
+
+def _given(cell: Any) -> Any:
+    """Return what an object says, at any depth: Arrow fills objects of one column up with nulls."""
+    if isinstance(cell, dict):
+        return {key: _given(value) for key, value in cell.items() if value is not None}
+    if isinstance(cell, np.ndarray) and cell.dtype == object:  # lists within objects of pandas
+        cell = cell.tolist()
+    return [_given(item) for item in cell] if isinstance(cell, list) else cell
+
+
+def _columns(spec: TableSpec, frame: Any, zone: tzinfo | None, report: Report) -> Iterator[tuple[str, Cells]]:
     if isinstance(frame, Table):
         frame = frame.to_dict()
     if isinstance(frame, Mapping):

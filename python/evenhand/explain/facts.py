@@ -53,7 +53,7 @@ def one_amount(value: float) -> str:
 
 
 def sentence(text: str) -> str:
-    """Begin a text with a capital, and end it with a full stop."""
+    """Begin a text with a capital, and end it with a full stop; it must not begin with a user's name."""
     return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(".") else ".")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from evenhand import _core
+from evenhand.fields import TABLES
 from evenhand.history import backendai, gridengine, slurm
 from evenhand.history._check import Checks
 from evenhand.history._rows import History, People
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 __all__ = ["side_by_side"]
+
+_CPU = TABLES["resources"]["kind"].words.index("cpu")
 
 
 def side_by_side(
@@ -52,8 +55,8 @@ def side_by_side(
     lookback_days : int
         Window of Backend.AI.
     billing_weights : mapping, optional
-        Resource → weight in the usage of Slurm and Grid Engine; by default cpu only (the first resource if
-        there is none of that name). Backend.AI uses its own weights.
+        Resource → weight in the usage of Slurm and Grid Engine; by default the first of kind cpu (the first
+        resource if there is none). Backend.AI uses its own weights.
     compensation_factor : float
         Of Grid Engine's share tree.
     preset : {"upstream", "documented"}
@@ -177,7 +180,8 @@ def _backendai(
 
 def _billing(snapshot: Snapshot, weights: Mapping[str, float] | None) -> Floats:
     if weights is None:
-        weights = {"cpu" if "cpu" in snapshot.resources else snapshot.resources[0]: 1.0}
+        cpus = np.flatnonzero(np.asarray(snapshot._head["kind"]) == _CPU)
+        weights = {snapshot.resources[cpus[0] if len(cpus) else 0]: 1.0}
     checks = Checks("billing_weights")
     for resource, weight in weights.items():
         if resource not in snapshot.resources:

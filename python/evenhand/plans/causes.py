@@ -22,8 +22,8 @@ __all__ = ["Causes", "Found"]
 
 _STATES = TABLES["allocations"]["state"].words
 _RUNNING = _STATES.index("running")
-_PREEMPT, _RESUME = ACTIONS.index("preempt"), ACTIONS.index("resume")
-_SERVING = [ACTIONS.index("start"), ACTIONS.index("reserve")]
+_PREEMPT, _RESERVE = ACTIONS.index("preempt"), ACTIONS.index("reserve")
+_SERVING = [ACTIONS.index("start"), _RESERVE]
 _REPAIRS = {REASONS.index(code) for code in ("resource_limits_violated", "resource_overcommit")}
 
 
@@ -111,6 +111,8 @@ class Causes:
     def numbers(self, rows: list[int]) -> list[Found]:
         """Return what limits and room say after all steps that were carried out; O(decisions of the step)."""
         found: list[Found] = []
+        if self._only_reserves(rows):
+            return found
         room: dict[int, Any] = {}
         for row in rows:
             c = self.decisions.column
@@ -135,7 +137,7 @@ class Causes:
 
     def carry_out(self, rows: list[int]) -> None:
         """Count a step as carried out, for those behind it."""
-        for row in rows:
+        for row in [] if self._only_reserves(rows) else rows:
             c = self.decisions.column
             amounts = change(self.decisions, row)
             takes = amounts if c("action")[row] == _PREEMPT else np.asarray(c("needed")[row], np.int64)
@@ -146,6 +148,10 @@ class Causes:
                 self.live.free[place] -= takes
             if (request := int(c("request")[row])) >= 0:
                 self.started[request] = self.started.get(request, 0) + 1
+
+    def _only_reserves(self, rows: list[int]) -> bool:
+        """Return whether a step plans for room that comes free by itself, later: none is needed now."""
+        return bool((self.decisions.column("action")[rows] == _RESERVE).all())
 
     def _both(self, table: str, old: int, new: int) -> _Cells:
         """Return a row's cells in both snapshots by column: before and after."""
@@ -172,7 +178,8 @@ class Causes:
         return None if now < 0 else now
 
     def _facts(self, row: int, takes: bool) -> list[Found]:
-        c = {name: int(self.decisions.column(name)[row]) for name in ("action", "operation", "node")}
+        columns = ("action", "operation", "node", "request")
+        c = {name: int(self.decisions.column(name)[row]) for name in columns}
         found = []
         operation = self._now("operations", c["operation"])
         if operation is None:
@@ -183,9 +190,9 @@ class Causes:
         if operation is None or found:
             return found
         action = ACTIONS[c["action"]]
-        if action in ("start", "reserve"):
+        if action in ("start", "reserve") and c["request"] >= 0:
             return self._start(row, c["operation"], operation, takes)
-        return self._resumed(row) if action == "resume" else self._victim(row)
+        return self._resumed(row) if action in ("resume", "reserve") else self._victim(row)
 
     def _resumed(self, row: int) -> list[Found]:
         old = int(self.decisions.column("allocation")[row])
@@ -289,7 +296,7 @@ class Causes:
         return found
 
     def _full(self, row: int, place: int, lacks: Any) -> Found:
-        resumes = self.decisions.column("action")[row] == _RESUME
+        resumes = self.decisions.column("request")[row] < 0
         table, column = ("allocations", "allocation") if resumes else ("requests", "request")
         named = {"request": self._name(table, int(self.decisions.column(column)[row]))}
         if place != CLUSTER:

@@ -47,7 +47,7 @@ def instead(again: Again, plan: Plan, rows: list[int], step: int) -> list[Found]
     now = again.serving(was)
     first = rows[0]
     if not was.victims:
-        return [_start(again, was, now, first)]
+        return [_start(again, was, now, first) if was.places else _reserved(again, plan, was, now, first)]
     spared = [Found(row, "victim_protected", numbers) for row, numbers in _protected(again, plan, rows)]
     spared = spared or _paced(again, plan, rows)
     if was.operation is None:
@@ -74,6 +74,20 @@ def _start(again: Again, was: Essence, now: list[Essence], row: int) -> Found:
     needs = next((other for other in now if other.victims), None)
     if needs is not None:
         victims = sorted(victim for victim, _ in needs.victims)
+        return Found(row, "needs_victims", {"request": name, "victims": victims})
+    return _not_served(again, was, row, name)
+
+
+def _reserved(again: Again, plan: Plan, was: Essence, now: list[Essence], row: int) -> Found:
+    """Say what becomes of something for which room was only reserved."""
+    request, allocation = (int(plan.decisions.column(of)[row]) for of in ("request", "allocation"))
+    name = str(plan.snapshot.names("requests")[request] if request >= 0 else again.names[allocation])
+    starts = [other for other in now if any(place[1] == name for place in other.places)]
+    if starts and not any(other.victims for other in starts):
+        numbers = {"beneficiary": was.operation, "nodes": _nodes(starts)}
+        return Found(row, "beneficiary_fits_without_victims", numbers)
+    victims = sorted(name for other in now for name, _ in other.victims)
+    if victims:
         return Found(row, "needs_victims", {"request": name, "victims": victims})
     return _not_served(again, was, row, name)
 

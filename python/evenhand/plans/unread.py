@@ -48,12 +48,14 @@ def unread_fields(snapshot: Snapshot, policy: Any) -> tuple[Diagnostic, ...]:
         return ()
     found: dict[str, list[str]] = {}
     listed = []
-    # Where nothing but the tree is read of pools they matter for their own pace only.
-    no_pools = reads.get("pools", frozenset()) <= {"parent"} and not pools_have_pace(snapshot)
+    # Where nothing but the tree is read of pools they matter for their own pace, or by what they are called.
+    paced, unused = pools_have_pace(snapshot), set()
+    if reads.get("pools", frozenset()) <= {"parent"}:
+        called = not _called(policy).isdisjoint(map(str, snapshot.names("pools")[1:]))
+        unused = {*([] if paced else ["parent"]), *([] if paced or called else ["pool"])}
     for table, given in _given(snapshot).items():
         read = reads.get(table, frozenset())
-        if no_pools:
-            read -= {"pools": {"parent"}, "operations": {"pool"}}.get(table, set())
+        read -= unused & {"pools": {"parent"}, "operations": {"pool"}}.get(table, set())
         strange = sorted(given - read - _ALWAYS - _LEFT.get(table, frozenset()))
         if strange:
             found[table] = strange
@@ -88,6 +90,12 @@ def unread_settings(policy: Any) -> tuple[Diagnostic, ...]:
         return ()
     message = f"No plan of the policy {policy.system} reads its settings {', '.join(names)}."
     return (Diagnostic("settings_not_read", (), message, {"settings": names}),)
+
+
+def _called(policy: Any) -> frozenset[str]:
+    """Return names by which a pool means something to a policy."""
+    record = getattr(policy, "RECORD", None)
+    return frozenset() if record is None else record.called_pools(policy.settings)
 
 
 def _given(snapshot: Snapshot) -> dict[str, set[str]]:

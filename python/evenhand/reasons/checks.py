@@ -61,7 +61,7 @@ CHECKED: Final[tuple[Reason, ...]] = tuple(
         (
             "beneficiary_fits_without_victims",
             "{beneficiary} would start in free room now, on {nodes}",
-            "The beneficiary needs no victims any more.",
+            "The beneficiary needs neither victims nor reserved room any more.",
         ),
         (
             "beneficiary_not_served",
@@ -101,7 +101,7 @@ CHECKED: Final[tuple[Reason, ...]] = tuple(
         (
             "needs_victims",
             "{request} would start only once others have left now: {victims}",
-            "What was to start in free room needs victims now.",
+            "What was to start in free room, now or later, needs victims now.",
         ),
         (
             "victim_spared",

@@ -74,6 +74,8 @@ class System:
         is left out.
     only_if : mapping of (str, str) to callable
         Table and field to whether settings let it be read, for those that not all settings do.
+    queues_at : str
+        From queues of settings to names of pools that mean something by themselves; empty: none do.
     reasons : tuple of Reason
         Its codes, those of one kind in the order of its core's numbers.
     memory : tuple of Column
@@ -100,6 +102,7 @@ class System:
     triggers: tuple[type[Trigger], ...]
     reads: Mapping[str, Mapping[str, str]]
     only_if: Mapping[tuple[str, str], Callable[[Any], bool]] = field(default_factory=dict)
+    queues_at: str = ""
     reasons: tuple[Reason, ...] = ()
     memory: tuple[Column, ...] = ()
     shares: bool = False
@@ -115,6 +118,10 @@ class System:
         """Class of its policy."""
         found: type[Policy] = named(self.policy_at)
         return found
+
+    def called_pools(self, settings: Any) -> frozenset[str]:
+        """Return the names by which pools mean something with these settings."""
+        return frozenset(named(self.queues_at)(settings.queues)) if self.queues_at else frozenset()
 
     def reads_with(self, settings: Any) -> dict[str, frozenset[str]]:
         """Return the fields that are read with these settings, by table."""

@@ -64,3 +64,28 @@ def test_settings_that_no_plan_reads_are_told() -> None:
     assert (
         told.message == "No plan of the policy slurm reads its settings send_user_signal, suspend_grace_time."
     )
+
+
+@pytest.mark.parametrize("pool", ["all.q", "mid.q", "project"])
+def test_a_pool_that_is_called_like_a_queue_is_read(pool: str) -> None:
+    """A job without a queue of its own is in the one that its pool is called like."""
+    policy = eh.policies.GridEngine(queues={"all.q": {"subordinate_list": "slots=1(mid.q:0:lr)"}})
+    data = {
+        "now": 1000,
+        "resources": {"slots": {"kind": "slots"}},
+        "nodes": [{"name": "n", "capacity": {"slots": 12}}],
+        "pools": [{"name": "top"}, {"name": pool, "parent": "top"}],
+        "operations": [{"name": "b"}, {"name": "c", "pool": pool}],
+        "allocations": [
+            {"name": name, "operation": job, "node": "n", "resources": {"slots": 2}, "settings": own}
+            for name, job, own in (
+                ("x", "b", {"queue": "all.q"}),
+                ("y", "c", {}),
+                ("z", "b", {"queue": "all.q"}),
+            )
+        ],
+    }
+    plan = eh.plan(eh.Snapshot.from_dict(data), policy)
+    unread = [dict(d.numbers) for d in plan.diagnostics if d.code == "fields_not_read"]
+    assert unread == [{"pools": ["parent"], **({"operations": ["pool"]} if pool == "project" else {})}]
+    assert bool(len(plan.decisions)) == (pool == "mid.q")

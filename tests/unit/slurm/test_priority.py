@@ -243,3 +243,33 @@ def test_what_is_not_computed_is_refused_where_it_counts(settings: dict[str, Any
     with pytest.raises(eh.InputError) as caught:
         priorities(waiting({"priority": 4}, {}), **settings)
     assert caught.value.problems[0].field == field
+
+
+@pytest.mark.parametrize("name", ["cpu", "cpus", "cores", "CPU", "vcpus", "threads"])
+@pytest.mark.parametrize("weight", [{"PriorityWeightJobSize": 1000}, {"PriorityWeightTRES": {"cpu": 1000}}])
+def test_cpus_are_what_is_of_their_kind(name: str, weight: dict[str, Any]) -> None:
+    """Whatever the resource is called, and whatever another of another kind is called."""
+    data = {
+        "now": 1000,
+        "resources": {"slots": {}, name: {"kind": "cpu", "quantum": 0.001}},
+        "nodes": [{"name": node, "capacity": {name: 8, "slots": 1}} for node in ("n1", "n2")],
+        "operations": [{"name": "a"}, {"name": "b"}],
+        "requests": [
+            {"name": job, "operation": job, "resources": {name: cpus}} for job, cpus in (("a", 2), ("b", 8))
+        ],
+    }
+    policy = eh.policies.Slurm(**FACTOR, **weight)
+    found = policy.priorities(eh.Snapshot.from_dict(data))["priority"]
+    assert list(found) == ([312.0, 500.0] if "PriorityWeightJobSize" in weight else [125.0, 500.0])
+
+
+def test_memory_is_what_is_of_its_kind() -> None:
+    data = {
+        "now": 1000,
+        "resources": {"rss": {"kind": "memory"}},
+        "nodes": [{"name": "n", "capacity": {"rss": 8}}],
+        "operations": [{"name": "a"}],
+        "requests": [{"name": "a", "operation": "a", "resources": {"rss": 2}}],
+    }
+    policy = eh.policies.Slurm(**FACTOR, PriorityWeightTRES={"mem": 1000})
+    assert list(policy.priorities(eh.Snapshot.from_dict(data))["priority"]) == [250.0]

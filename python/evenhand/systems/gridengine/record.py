@@ -23,6 +23,7 @@ GRIDENGINE: Final = System(
     triggers=(SchedulingRun, Commands),
     reads=READS,
     only_if=ONLY_IF,
+    queues_at="evenhand.systems.gridengine.subordinates:queue_numbers",
     reasons=REASONS,
     memory=(
         Column("operations", "requested", words=("no", *LETTERS, "configured")),

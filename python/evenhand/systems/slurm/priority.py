@@ -9,6 +9,7 @@ import numpy as np
 
 from evenhand.config.rows import raise_found
 from evenhand.errors import Problem
+from evenhand.fields import TABLES
 from evenhand.history import slurm
 from evenhand.table import Table
 
@@ -25,7 +26,7 @@ __all__ = ["Priorities", "check_factors", "partition_factors", "qos_factors", "w
 
 _FACTORS = ("age", "assoc", "fairshare", "jobsize", "partition", "qos")
 _WEIGHTS = ("Age", "Assoc", "Fairshare", "JobSize", "Partition", "QOS")
-_MEMORY = ("memory", "mem")
+_KINDS = {"cpu": "cpu", "mem": "memory"}
 _NOT_COMPUTED = "its factor is not computed; give every job its priority, or leave it out"
 
 
@@ -126,11 +127,17 @@ def weights(snapshot: Snapshot, s: SlurmSettings) -> dict[str, Any]:
     if s.PriorityType == "priority/basic":
         return {}
     names = [resource.lower() for resource in snapshot.resources]
+    words = TABLES["resources"]["kind"].words
+    on_nodes = np.asarray(snapshot._head["scope"]) != TABLES["resources"]["scope"].words.index("cluster")
+    kinds = np.asarray(snapshot._head["kind"])
 
     def resource(name: str) -> int:
         if name == "node":
             return -1
-        return next((names.index(n) for n in (_MEMORY if name == "mem" else (name,)) if n in names), -2)
+        if name in _KINDS:
+            rows = np.flatnonzero(on_nodes & (kinds == words.index(_KINDS[name])))
+            return int(rows[0]) if len(rows) else -2
+        return names.index(name) if name in names else -2
 
     flags = frozenset(s.PriorityFlags)
     return {

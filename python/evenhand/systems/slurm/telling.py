@@ -179,7 +179,8 @@ def _not_preemptible_flag(t: Telling) -> Told:
     marked = [t.snapshot.names("allocations")[i] for i in mine.tolist() if len(willing) and not willing[i]]
     if not marked:
         return NOTHING
-    text = f"{listed(marked)} of its job {'is' if len(marked) == 1 else 'are'} marked as not preemptible"
+    of, are = ("allocation", "is") if len(marked) == 1 else ("allocations", "are")
+    text = f"{of} {listed(marked)} of its job {are} marked as not preemptible"
     return Told({"marked": [str(name) for name in marked]}, f"{text}, and a job is preempted as a whole")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from evenhand.fields import resource_kind
 from evenhand.testing.decayed_usage import Row, classic, fair_tree, usage_of
 
 if TYPE_CHECKING:
@@ -110,6 +111,20 @@ class _Cluster:
         self.capacity = {str(n["name"]): n.get("capacity") or {} for n in data.get("nodes", ())}
         self.default = next((name for name, p in settings.partitions.items() if p.Default), None)
 
+    def named(self, kind: str) -> str:
+        """Return the first resource of a kind that nodes have; another name is a resource's own."""
+        spaces = self.data["resources"].items()
+        return next(
+            (
+                name
+                for name, space in spaces
+                if kind in ("cpu", "memory")
+                and (space or {}).get("kind", resource_kind(name)) == kind
+                and (space or {}).get("scope", "node") == "node"
+            ),
+            kind,
+        )
+
     def normal(self, value: int, all_values: list[int], kind: str) -> float:
         """Divide by the highest, unless a flag says not to."""
         if "NO_NORMAL_ALL" in self.flags or f"NO_NORMAL_{kind}" in self.flags:
@@ -150,9 +165,10 @@ class _Cluster:
     def minutes(self, op: Mapping[str, Any]) -> float:
         """Return its time limit in minutes."""
         spans = [
-            p.get("duration") if waits else p.get("planned_end", 0) - p.get("start_time", 0)
+            p.get("duration") if waits else p["planned_end"] - p.get("start_time", 0)
             for parts, waits in [self.parts(op)]
             for p in parts
+            if waits or p.get("planned_end") is not None
         ]
         longest = max([span for span in spans if span and span > 0], default=math.inf)
         return max(longest / 60, 1.0)
@@ -160,8 +176,9 @@ class _Cluster:
     def size(self, op: Mapping[str, Any]) -> float:
         """Part of nodes and cpus of the cluster."""
         every = self.capacity.values()
-        nodes, cpus = max(self.nodes(op), 1) / len(every), self.amount(op, "cpu")
-        there = sum(capacity.get("cpu", 0) for capacity in every)
+        cpu = self.named("cpu")
+        nodes, cpus = max(self.nodes(op), 1) / len(every), self.amount(op, cpu)
+        there = sum(capacity.get(cpu, 0) for capacity in every)
         part = cpus / there if there else 0.0
         small = self.s.PriorityFavorSmall
         if "SMALL_RELATIVE_TO_TIME" in self.flags:
@@ -174,7 +191,7 @@ class _Cluster:
 
     def tres(self, op: Mapping[str, Any], name: str) -> float:
         """Part of a resource of its partition."""
-        key = {"mem": "memory"}.get(name, name)
+        key = self.named({"mem": "memory"}.get(name, name))
         wanted = self.nodes(op) if name == "node" else self.amount(op, key)
         if {"NO_NORMAL_ALL", "NO_NORMAL_TRES"} & self.flags:
             return float(wanted)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from evenhand.fields import resource_kind
 from evenhand.systems.slurm.settings import SlurmPartition, SlurmQos, SlurmSettings, split_mode
 from evenhand.testing.costs import Costs, read_costs
 from evenhand.testing.pace import Pace
@@ -346,5 +347,4 @@ def read_world(snapshot: Snapshot, settings: SlurmSettings, state: Mapping[str, 
 
 
 def _kind(name: str, spec: Mapping[str, Any]) -> str:
-    known = {"cpu": "cpu", "memory": "memory", "slots": "slots", "user_slots": "slots"}
-    return str(spec.get("kind", known.get(name, "other")))
+    return str(spec.get("kind") or resource_kind(name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from evenhand.fields import resource_kind
 from evenhand.systems.slurm.settings import split_mode
 from evenhand.testing.explanations.job_rooms import free_rooms, job_meant, lacks_of, places_allowed
 from evenhand.testing.explanations.slurm.jobs import mode_of, nodes_of, parts_of, priority_of
@@ -236,5 +237,4 @@ def _most(one: Amounts, other: Amounts) -> Amounts:
 
 
 def _kind(name: str, spec: Row) -> str:
-    known = {"cpu": "cpu", "slots": "slots", "user_slots": "slots"}
-    return str(spec.get("kind", known.get(name, "other")))
+    return str(spec.get("kind") or resource_kind(name))

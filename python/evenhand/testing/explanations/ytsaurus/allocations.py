@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evenhand.fields import resource_kind
 from evenhand.testing.explanations.registry import Said, checks, must
 from evenhand.testing.explanations.world import ROOT, World, same, without_zeros
 from evenhand.testing.explanations.ytsaurus.moments import GROUPS, Story, story
@@ -101,7 +102,7 @@ def most_wanted_first(tale: Story, rows: list[dict[str, object]], begin: int) ->
         gap = any(
             has.get(r, 0) < limit  # type: ignore[attr-defined]
             for r, limit in limits.items()
-            if (kinds.get(r) or {}).get("kind", r) == "cpu"
+            if (kinds.get(r) or {}).get("kind", resource_kind(r)) == "cpu"
         )
         return GROUPS.index(group), gap and group != "preemptible", tale.age(row)
 
