@@ -10,10 +10,10 @@ namespace {
 
 using Size = std::size_t;
 
-constexpr Time within_day(Time instant) noexcept { return instant - floor_to(instant, kDay); }
+Time within_day(Time instant) noexcept { return instant - floor_to(instant, kDay); }
 
 // From a time of the day to the next that is another one.
-constexpr Time to_next(Time now, Time then) noexcept {
+Time to_next(Time now, Time then) noexcept {
   const Time wait = within_day(then - now);
   return wait == 0 ? kDay : wait;
 }

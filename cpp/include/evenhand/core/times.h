@@ -11,17 +11,17 @@ namespace evenhand {
 inline constexpr Time kForever = std::numeric_limits<Time>::max();
 
 // When a span is over that begins then.
-constexpr Time after(Time since, Time span) noexcept {
+inline Time after(Time since, Time span) noexcept {
   return span == kForever || (span > 0 && since > kForever - span) ? kForever : since + span;
 }
 
 // How long it is from an instant until another; not negative for `kForever`.
-constexpr Time between(Time from, Time until) noexcept {
+inline Time between(Time from, Time until) noexcept {
   return until == kForever || (from < 0 && until > kForever + from) ? kForever : until - from;
 }
 
 // The last multiple of a step that is not later.
-constexpr Time floor_to(Time instant, Time step) noexcept {
+inline Time floor_to(Time instant, Time step) noexcept {
   const Time rest = instant % step;
   return instant - (rest < 0 ? rest + step : rest);
 }
