@@ -259,6 +259,7 @@ MODULES = (
     "adapters.slurm",
     "adapters.gridengine",
     "adapters.yunikorn",
+    "adapters.ytsaurus",
     "history",
     "history.backendai",
     "history.gridengine",

@@ -120,7 +120,8 @@ def snapshot_of(function: str, value: Any) -> Snapshot:
     if isinstance(value, Snapshot):
         return value
     right = callable(getattr(type(value), "snapshot", None))  # plans have one that is not called
-    expect(right, function, "snapshot", value, "a Snapshot or a Cluster")
+    known = "a Snapshot, as Snapshot.from_dict makes of plain data, or a Cluster"
+    expect(right, function, "snapshot", value, known)
     now: Snapshot = value.snapshot()
     return now
 

@@ -86,6 +86,34 @@ CODES: Mapping[str, str] = {
     "gridengine_left_out": "Grid Engine has jobs that are not in the snapshot.",
     "gridengine_assumed": "Grid Engine's texts lack something that its rules need; this is assumed.",
     "gridengine_not_read": "Grid Engine's configuration has parts that play no part in a plan.",
+    "now_in_milliseconds": (
+        "The instant of the snapshot is in milliseconds, or in the year 5138 or later; times are seconds."
+    ),
+    "start_time_after_now": "Allocations start after the instant of the snapshot; they count as the newest.",
+    "request_without_resources": "Requests ask for nothing, so that they fit on every node.",
+    "node_overfull": (
+        "Allocations use more than their node has, without those that are leaving; nothing fits there before"
+        " what is too much has left."
+    ),
+    "guarantee_above_pool": (
+        "Strong guarantees of pools add up to more than that of the pool above them; it bounds what they get."
+    ),
+    "queue_guarantees_overcommit": (
+        "Guarantees of queues add up to more than the queue above them is guaranteed or may have, or than the"
+        " cluster has; not all of them can be met."
+    ),
+    "gang_in_part": (
+        "Of gangs a part runs and the rest waits: fair shares count a gang as a whole, its allocations start"
+        " and leave one by one."
+    ),
+    "state_of_another_system": (
+        "The state was left by plans of another system; what this system does not remember is dropped."
+    ),
+    "setting_in_milliseconds": (
+        "Durations among the settings are whole thousands of seconds, as YTsaurus' own configuration has"
+        " milliseconds; settings are seconds."
+    ),
+    "ytsaurus_not_read": "A pool tree's configuration has keys that play no part in a plan.",
     "fields_not_read": "Rows have values that play no part in the plan.",
     "settings_not_read": "The policy has settings other than the defaults that play no part in the plan.",
 }

@@ -13,6 +13,7 @@ from evenhand.building.problems import shorten
 from evenhand.diagnostics import Diagnostic
 from evenhand.errors import NoSuchNameError
 from evenhand.frozen import Frozen, read_only, same_columns
+from evenhand.implausible import of_gangs, of_guarantees
 from evenhand.provenance import digest, made_by
 from evenhand.quantities import AMOUNTS, INDICES, PARTS, POOLS_ONLY, SCALARS, SHARES, SPLIT, KeptShares
 from evenhand.share_inputs import diagnostics_of, memory_of, options_of
@@ -165,11 +166,11 @@ class Shares(Frozen, Tabular):
     diagnostics : tuple of Diagnostic
     """
 
-    __slots__ = ("_cache", "_core", "diagnostics", "settings", "snapshot")
+    __slots__ = ("_cache", "_core", "_found", "settings", "snapshot")
 
     snapshot: Snapshot
     settings: FairShareSettings
-    diagnostics: tuple[Diagnostic, ...]
+    _found: tuple[Diagnostic, ...]
     _core: Any
     _cache: dict[str, NDArray[Any]]
 
@@ -180,7 +181,7 @@ class Shares(Frozen, Tabular):
         core: _core.FairShares | KeptShares,
         diagnostics: tuple[Diagnostic, ...],
     ) -> None:
-        self._keep(snapshot=snapshot, settings=settings, diagnostics=diagnostics, _core=core, _cache={})
+        self._keep(snapshot=snapshot, settings=settings, _found=diagnostics, _core=core, _cache={})
 
     def __eq__(self, other: object) -> bool:
         """Whether they are of equal snapshots, by equal settings, with the same numbers."""
@@ -199,7 +200,12 @@ class Shares(Frozen, Tabular):
         return hash(self.snapshot)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.snapshot, self.settings, KeptShares.of(self._core), self.diagnostics)
+        return type(self), (self.snapshot, self.settings, KeptShares.of(self._core), self._found)
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What there is to say of the input."""
+        return (*self._found, *of_guarantees(self.snapshot), *of_gangs(self.snapshot))
 
     @property
     def names(self) -> list[str | int]:
@@ -242,6 +248,8 @@ class Shares(Frozen, Tabular):
         if not isinstance(quantity, str) or quantity not in self._cache:
             if not isinstance(quantity, str) or quantity not in self.quantities:
                 said = f"no quantity {shorten(quantity)!r}; there are {', '.join(self.quantities)}"
+                if quantity in self.names:
+                    said = f"{shorten(quantity)!r} is an element: element() has its numbers; {said}"
                 raise NoSuchNameError.about("shares", "quantity", "exists", said, shorten(quantity))
             if quantity.startswith(SPLIT):
                 self._cache_parts(quantity.partition(".")[0])

@@ -44,7 +44,7 @@ class State:
     settings : str
         Fingerprint of that update's settings of fair shares.
     policy : str
-        Fingerprint of the policy that planned; empty where there was none.
+        System and fingerprint of the policy that planned (``ytsaurus/0cd4…``); empty where there was none.
     elements : mapping
         (``"pool"`` or ``"operation"``, name) to ``since`` (start of its deficit, or None) and
         ``starvation``; elements that are neither below their share nor starving are left out.

@@ -23,8 +23,8 @@ PYTHON = {
     ),
     "model": ("fields", "building", "arguments", "accepted", "model"),
     "share": (
-        *("quantities", "config", "systems/records", "state_tables", "state", "share_inputs", "shares"),
-        "history",
+        *("quantities", "config", "systems/records", "state_tables", "state", "share_inputs"),
+        *("implausible", "shares", "history"),
     ),
     "starve": ("starvation",),
     "place": (),

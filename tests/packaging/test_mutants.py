@@ -26,6 +26,7 @@ ROOMS = {
         "config",
         "explain",
         "history",
+        "implausible",
         "pace",
         "plans",
         "state",

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.plans.memory import fingerprint, next_state, read_memory
+from evenhand.plans.memory import fingerprint, mark, next_state, read_memory
 from tests.unit.plans.fake import NO_TIME, POLICY, SECOND, make
 
 WHOLE: dict[str, Any] = {
@@ -228,7 +228,7 @@ def test_a_plan_remembers_who_is_below_and_when_nodes_tried() -> None:
         "overcommitted_since": None,
     }
     assert state.settings == plan.shares.state.settings
-    assert state.policy == fingerprint(POLICY) != ""
+    assert state.policy == mark(POLICY) == f"ytsaurus/{fingerprint(POLICY)}"
 
 
 def test_there_and_back_is_exact() -> None:

@@ -53,7 +53,8 @@ TimeCell from_microseconds(std::int64_t value) noexcept {
   return {value, fits ? CellFault::kNone : CellFault::kRange};
 }
 
-constexpr std::string_view kTimeRange = "; it must be within 2^60 microseconds of zero";
+constexpr std::string_view kTimeRange =
+    "; it must be within 2^60 microseconds of zero: times are seconds, not milliseconds";
 
 template <class Check>
 Column<Time> read_time_cells(const TableRows& rows, std::string_view field,

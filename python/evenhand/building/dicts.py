@@ -147,5 +147,7 @@ def unknown_field(key: object, known: list[str], more: int = 0) -> str:
     """Return the message for an unknown field; `more` rows have it besides."""
     hint = nearest(key, known)
     if not hint and "settings" in known:
-        hint = '; what only one system knows goes into "settings"'
+        owner = next((name for name in ("capacity", "resources") if name in known), None)
+        amount = "" if owner is None else f' an amount of a resource goes into "{owner}",'
+        hint = f';{amount} what only one system knows goes into "settings"'
     return "is not a known field" + hint + (f" (in {more} more rows)" if more else "")

@@ -47,10 +47,16 @@ def parse_dict(data: Any, report: Report) -> Parser:
         report.fail("snapshot", None, "schema", f"is missing: this is {kind}", data["schema"])
         return parser
     for key in sorted(islice((key for key in data if key not in _TOP), COUNTED), key=str):
-        report.add("snapshot", None, str(key)[:100], "unknown_field", partial(unknown_field, key, list(TOP)))
+        report.add("snapshot", None, str(key)[:100], "unknown_field", partial(_unknown_table, key))
     tables = {key: data[key] for key in TOP if key in data}
     _parse(parser, tables, read)
     return parser
+
+
+def _unknown_table(key: object) -> str:
+    """Return the message for what is no table and nothing beside them."""
+    said = unknown_field(key, list(TOP))
+    return said if "did you mean" in said else f"{said}; there are {', '.join(TOP)}"
 
 
 def parse_frames(data: Mapping[str, Any], timezone: str | tzinfo | None, report: Report) -> Parser:

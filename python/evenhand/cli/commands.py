@@ -32,6 +32,7 @@ from evenhand.errors import InputError
 if TYPE_CHECKING:
     import argparse
 
+    from evenhand.diagnostics import Diagnostic
     from evenhand.display.terminal import Line
     from evenhand.shares import Shares
 
@@ -78,21 +79,32 @@ def demo(args: argparse.Namespace) -> int:
 
 
 def validate(args: argparse.Namespace) -> int:
-    """Check a snapshot; all problems go to standard error, and in the format asked for to standard output."""
+    """Check a snapshot; all problems go to standard error, and in the format asked for to standard output.
+
+    Diagnostics, of what is valid and can hardly be meant, go to standard output.
+    """
     from evenhand.display.snapshots import counts
+    from evenhand.display.terminal import diagnostic_lines
+    from evenhand.implausible import of_gangs, of_guarantees, of_snapshot
 
     problems, omitted = InputError(()), 0
+    said: tuple[Diagnostic, ...] = ()
     try:
-        found = counts(read_snapshot(args))
+        snapshot = read_snapshot(args)
+        found = counts(snapshot)
+        said = (*of_snapshot(snapshot), *of_guarantees(snapshot), *of_gangs(snapshot))
     except InputError as error:
         problems, omitted = error, error.omitted
     if args.format == "json":
         listed = [asdict(problem) for problem in problems.problems]
-        print_json({"valid": not listed, "problems": listed, "omitted": omitted})
+        remarks = [diagnostic.to_dict() for diagnostic in said]
+        print_json({"valid": not listed, "problems": listed, "omitted": omitted, "diagnostics": remarks})
     elif args.format == "csv":
         print_csv(problems.to_frame())
     elif not problems.problems:
         print_prose(f"{label(args.file)}: valid; {found}")
+        if said:
+            print_lines(diagnostic_lines(said, len(said)))
     print_errors(lines_of(args.file, problems) if problems.problems else ())
     return 1 if problems.problems else 0
 

@@ -14,6 +14,7 @@ from evenhand.cli.streams import (
     label,
     print_csv,
     print_json,
+    print_lines,
     print_prose,
     print_text,
     reason,
@@ -30,9 +31,12 @@ if TYPE_CHECKING:
 
 __all__ = ["clocks", "kind_of", "once", "printed", "simulate", "start"]
 
+_LISTED = 5  # diagnostics
+
 
 def simulate(args: argparse.Namespace) -> int:
     """Replay a trace under a policy, and print metrics or a table of the run."""
+    from evenhand.display.terminal import diagnostic_lines
     from evenhand.simulate import measure
     from evenhand.simulate.whole import simulate as run
 
@@ -55,9 +59,12 @@ def simulate(args: argparse.Namespace) -> int:
     if args.format == "table":
         print_prose(f"{label(args.trace)}: {result!r}\n")
         print_table(metrics.table(), len(metrics))
+        if result.diagnostics:
+            print_lines([[], *diagnostic_lines(result.diagnostics, _LISTED)])
     else:
         found = {name: None if value != value else value for name, value in metrics.items()}
-        printed(args, found | {"notes": workload.notes}, metrics.table(), None)
+        said = [diagnostic.to_dict() for diagnostic in result.diagnostics]
+        printed(args, found | {"notes": workload.notes, "diagnostics": said}, metrics.table(), None)
     return 0
 
 

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from evenhand.state import State
     from evenhand.systems.record import Column
 
-__all__ = ["LiveRows", "fingerprint", "next_state", "read_memory"]
+__all__ = ["LiveRows", "fingerprint", "mark", "next_state", "read_memory"]
+
+#: What plans leave in a state, beside pools, which updates of fair shares leave.
+MEMORY = ("elements", "nodes", "operations", "victims", "requests", "queues")
 
 #: Tables whose rows are pools, the root first, then operations.
 _OF_ELEMENTS = ("elements", "victims")
@@ -48,6 +51,20 @@ def fingerprint(policy: Any) -> str:
     return digest(json.dumps(settings, sort_keys=True, default=str))
 
 
+def mark(policy: Any) -> str:
+    """Return what a state says of the policy whose plan left it: its system and the digest of its settings.
+
+    Parameters
+    ----------
+    policy : policy
+
+    Returns
+    -------
+    str
+    """
+    return f"{policy.RECORD.word}/{fingerprint(policy)}"
+
+
 def read_memory(
     snapshot: Snapshot, policy: Any, state: State | None
 ) -> tuple[dict[str, NDArray[Any]], tuple[Diagnostic, ...]]:
@@ -68,7 +85,7 @@ def read_memory(
         Those that the policy's system declares: instants (int64 microseconds) and codes (uint8), one row an
         element (pools, the root first, then operations), a node, an operation or a request.
     diagnostics : tuple of Diagnostic
-        Names that left; changed settings.
+        Names that left; changed settings; another system.
 
     Raises
     ------
@@ -175,7 +192,17 @@ def _nothing(column: Column) -> int:
 
 
 def _changed(policy: Any, state: State) -> list[Diagnostic]:
-    if not state.policy or state.policy == fingerprint(policy):
+    """Return what there is to say of a state that other settings or another system have left."""
+    word, _, digest = state.policy.rpartition("/")
+    own = policy.RECORD.word
+    declared = {column.table for column in policy.RECORD.memory}
+    strange = [table for table in MEMORY if getattr(state, table) and table not in declared]
+    if (word or own) != own or (not word and strange):
+        code = "state_of_another_system"
+        said = f"Its plans were of {word}" if word else f"It has {', '.join(strange)}"
+        message = f"{CODES[code]} {said}; this one is of {own}."
+        return [Diagnostic(code, (), message, {"system": word or None, "tables": strange})]
+    if not digest or digest == fingerprint(policy):
         return []
     return [Diagnostic("state_settings_changed", (), CODES["state_settings_changed"])]
 
@@ -256,7 +283,7 @@ def next_state(
         tables[table] = dict(named)
         for column in listed:
             _list_rows(snapshot, column, memory, tables[table])
-    return replace(before, policy=fingerprint(policy), **tables)
+    return replace(before, policy=mark(policy), **tables)
 
 
 def _list_rows(

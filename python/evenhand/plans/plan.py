@@ -209,6 +209,7 @@ class Plan(Frozen, Tabular, Savable):
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """What there is to say of the input, and of searches that ran out of their budget."""
+        from evenhand.plans.remarks import of_plan
         from evenhand.plans.unread import unread_fields, unread_settings
 
         budget = getattr(self.policy.settings, "minimum_budget", 0)
@@ -220,7 +221,7 @@ class Plan(Frozen, Tabular, Savable):
             *unread_fields(self.snapshot, self.policy),
             *unread_settings(self.policy),
         )
-        return (*found, *self.shares.diagnostics) if self._system.shares else found
+        return of_plan(self, found)
 
     @property
     def provenance(self) -> dict[str, Any]:

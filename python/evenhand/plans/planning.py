@@ -125,6 +125,8 @@ def plan(
 def _several(
     snapshots: Mapping[str, Snapshot], policy: Any, state: Any, on: Any, given: Any, waited: float | None
 ) -> dict[str, Plan]:
+    if snapshots and not any(hasattr(one, "_core") for one in snapshots.values()):
+        _must_be_snapshot(snapshots)
     known = [*snapshots]
     for name, one in snapshots.items():
         with _naming(name):
@@ -239,7 +241,7 @@ def expect_policy(function: str, policy: Any) -> None:
 def _must_be_snapshot(value: Any) -> None:
     from evenhand.model import Snapshot
 
-    known = "a Snapshot, or a mapping of names to them"
+    known = "a Snapshot, as Snapshot.from_dict makes of plain data, or a mapping of names to them"
     expect(isinstance(value, Snapshot), "plan", "snapshot", value, known)
 
 

@@ -17,6 +17,7 @@ from evenhand.table import Table
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from evenhand.diagnostics import Diagnostic
     from evenhand.explain import Explanation
     from evenhand.model import Snapshot
     from evenhand.plans import Plan
@@ -264,6 +265,14 @@ class Result:
         from evenhand.simulate.metrics import measure
 
         return measure(self)
+
+    @cached_property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What can hardly be meant of the start snapshot and of the workload."""
+        from evenhand.implausible import of_requests
+        from evenhand.plans.remarks import of_input
+
+        return (*of_input(self.snapshot, self.policy), *of_requests(self._parsed.rows))
 
     def plan(self, decision: int) -> Plan:
         """Return the plan that a decision was part of, with the reasons of all that it decided and refused.

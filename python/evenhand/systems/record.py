@@ -94,6 +94,9 @@ class System:
         Models of its settings and of those of rows, for the reference.
     adapter_at : str
         Its live adapter; empty: none.
+    implausible_at : str
+        What finds what it would take as it is and can hardly be meant: a function from a snapshot and the
+        settings to diagnostics; empty: none.
     """
 
     word: str
@@ -112,6 +115,7 @@ class System:
     presets: tuple[str, ...] = ("documented", "upstream")
     settings_at: tuple[str, ...] = ()
     adapter_at: str = ""
+    implausible_at: str = ""
 
     @property
     def policy(self) -> type[Policy]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import tzinfo
 from typing import Any, Literal
 
 import numpy as np
 
+from evenhand.arguments import expect
 from evenhand.building.problems import kind_of, nearest
 from evenhand.errors import InputError, Problem, WrongKindError, printable
 from evenhand.simulate.given import columns_of_rows
@@ -35,6 +37,7 @@ _TEXTS = {
 }
 #: Columns that may have one text for all rows.
 _CONSTANT = (_TEXTS - {"name"}) | {"labels"}
+_SEPARATORS = ("|", "\t", ";")
 _FLAGS = {"gang", "preemptible", "cut_off", "replica", "reserve"}
 _WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
@@ -46,14 +49,15 @@ def frame(
     resources: Mapping[str, Any] | None = None,
     timezone: str | tzinfo | None = None,
     rounding: Literal["nearest"] | None = None,
+    header: Sequence[str] | None = None,
 ) -> Workload:
     """Read a workload from a table, one row a request, whose columns have other names.
 
     Parameters
     ----------
     data : frame, dict of arrays, list of dicts, or path
-        A pandas, polars or pyarrow table, or a file of comma-separated values with a header, also
-        compressed by gzip, xz or zstd.
+        A pandas, polars or pyarrow table, or a file with a header whose fields commas separate, or bars
+        (``sacct -P``, ``-p``), tabs or semicolons; also compressed by gzip, xz or zstd.
     columns : mapping, optional
         Column of the workload → name of the table's column, or one value for all rows:
         ``{"name": "job_id", "submit_time": "submit", "resources.gpu": "gpus", "gang": True}``. A text that
@@ -66,6 +70,8 @@ def frame(
         Time zone of instants that have none.
     rounding : {None, "nearest"}
         As in `Snapshot.from_frames`: what becomes of amounts that are no multiple of their quantum.
+    header : sequence of str, optional
+        Names of the columns of a file that has none: its first line is a row, too.
 
     Returns
     -------
@@ -91,7 +97,9 @@ def frame(
     Workload(2 requests, 2 operations, 3 pools, 60 s)
     """
     file = isinstance(data, str | os.PathLike)
-    given, lines = _csv(data) if file else (_columns(data), None)
+    expect(header is None or file, "frame", "header", header, "absent, where the data is no file")
+    expect(header is None or isinstance(header, list | tuple), "frame", "header", header, "a list of names")
+    given, lines = _csv(data, header) if file else (_columns(data), None)
     table = file_name(data) if file else "frame"
     wanted = {name: name for name in given} if columns is None else dict(columns)
     rows = len(next(iter(given.values()))) if given else 0
@@ -154,16 +162,25 @@ def _columns(data: Any) -> dict[str, Any]:
     return {str(series.name): series.to_native() for series in native.iter_columns()}
 
 
-def _csv(path: str | os.PathLike[str]) -> tuple[dict[str, list[str]], list[int]]:
+def _csv(path: str | os.PathLike[str], names: Sequence[str] | None) -> tuple[dict[str, list[str]], list[int]]:
     """Return columns of text, and the line number of each row."""
     wrong = Wrong(file_name(path))
-    reader = csv.reader(_lines(path), strict=True)
+    text = _lines(path)
+    first = next(text, "")
+    # Commas, unless the first line has none and another separator.
+    separator = "," if "," in first else next((s for s in _SEPARATORS if s in first), ",")
+    reader = csv.reader(itertools.chain([first] if first else [], text), strict=True, delimiter=separator)
     rows: list[list[str]] = []
     lines: list[int] = []
     try:
-        header = [name.strip() for name in next(reader, [])]
+        header = [str(name).strip() for name in (next(reader, []) if names is None else names)]
+        ended = names is None and len(header) > 1 and not header[-1]
+        if ended:
+            header.pop()  # sacct -p ends each line with a separator
         line = reader.line_num + 1
         for row in reader:
+            if ended and len(row) == len(header) + 1 and not row[-1]:
+                row.pop()
             if len(row) == len(header):
                 rows.append(row)
                 lines.append(line)
@@ -174,7 +191,8 @@ def _csv(path: str | os.PathLike[str]) -> tuple[dict[str, list[str]], list[int]]
         said = "has quotes that are not closed, or closed within a field"
         wrong.add(reader.line_num, None, "csv", said, str(error))
     for name in {name for name in header if header.count(name) > 1}:
-        wrong.add(1, name, "duplicate_field", "is the name of two columns")
+        hint = "" if names is not None else "; header= has the names of a file without a line of these"
+        wrong.add(1, name, "duplicate_field", f"is the name of two columns{hint}")
     if not wrong.count and not header:
         wrong.add(1, None, "empty", "is missing: the file has no header")
     wrong.done()

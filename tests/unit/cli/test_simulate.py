@@ -31,6 +31,7 @@ def test_metrics_of_a_log(log: Path, run: Any) -> None:
     work = eh.traces.swf(log)
     expected = eh.simulate(work.snapshot(), eh.policies.Slurm(), work).metrics
     assert found.pop("notes") == work.notes
+    assert found.pop("diagnostics") == []
     assert found["waiting.p95"] == expected["waiting.p95"] > 0
     assert set(found) == set(expected)
     assert run("simulate", log, *SLURM, "--warm-up", "100", "--format", "json")[1] != out

@@ -75,7 +75,7 @@ def test_problems_as_data(tmp_path: Path, cluster: Path, run: Any) -> None:
     assert status == 1
     assert [row["field"] for row in csv.DictReader(io.StringIO(out))] == ["weight"]
     status, out, _ = run("validate", cluster, "--format", "json")
-    assert (status, json.loads(out)) == (0, {"valid": True, "problems": [], "omitted": 0})
+    assert (status, json.loads(out)) == (0, {"valid": True, "problems": [], "omitted": 0, "diagnostics": []})
 
 
 @pytest.mark.parametrize("command", ["validate", "shares"])

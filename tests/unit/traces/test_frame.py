@@ -148,3 +148,69 @@ def test_amounts_may_be_rounded() -> None:
     assert w.fingerprint != exact.fingerprint
     with pytest.raises(ValueError, match="nearest"):
         eh.traces.frame(table, rounding="up")
+
+
+SACCT = "JobID|Submit|ElapsedRaw|NCPUS|Account"
+SACCT_NAMES = {
+    "name": "JobID",
+    "submit_time": "Submit",
+    "run_time": "ElapsedRaw",
+    "resources.cpu": "NCPUS",
+    "pool": "Account",
+}
+
+
+@pytest.mark.parametrize("end", ["", "|"])
+@pytest.mark.parametrize("separator", ["|", "\t", ";", ","])
+def test_separators_of_a_file(tmp_path: Path, separator: str, end: str) -> None:
+    """``sacct -P`` separates by bars, ``-p`` ends lines with one, too."""
+    rows = ["7|2026-01-01T00:00:00|60|4|lab", "8|2026-01-01T00:01:00|1-02:00:00|8|"]
+    lines = [(line + end).replace("|", separator) for line in (SACCT, *rows)]
+    w = eh.traces.frame(write(tmp_path, lines, "jobs.txt"), SACCT_NAMES, timezone="UTC")
+    t = w.table().to_dict()
+    assert t["name"] == ["7", "8"]
+    assert t["run_time"] == [60, 93_600]
+    assert t["resources.cpu"] == [4, 8]
+    assert w.operations().to_dict()["pool"] == ["lab", None]
+
+
+def test_a_line_ends_as_the_header_does(tmp_path: Path) -> None:
+    path = write(tmp_path, ["id|n", "a|1|"], "jobs.txt")
+    assert problems(lambda: eh.traces.frame(path, {"name": "id"})) == [(2, None, "width")]
+    path = write(tmp_path, ["id|n|", "a|1", "b|2|", "c|3|4"], "jobs.txt")
+    assert problems(lambda: eh.traces.frame(path, {"name": "id"})) == [(4, None, "width")]
+
+
+def test_bars_within_comma_separated_values_are_text(tmp_path: Path) -> None:
+    w = eh.traces.frame(write(tmp_path, ["id,p", "a,x|y"], "log.csv"), {"name": "id", "pool": "p"})
+    assert w.operations().to_dict()["pool"] == ["x|y"]
+
+
+TASKS = ["task_m1,1,j_1,1,Terminated,86400,86420,100,0.5", "M1,,j_2,1,Failed,86410,0,50,0.25"]
+TASK_FIELDS = ["task", "instances", "job", "type", "status", "start", "end", "cpu", "memory"]
+
+
+def test_a_file_without_a_header(tmp_path: Path) -> None:
+    path = write(tmp_path, TASKS, "batch_task.csv")
+    names = {
+        "name": "task",
+        "pool": "job",
+        "submit_time": "start",
+        "count": "instances",
+        "resources.cpu": "cpu",
+    }
+    t = eh.traces.frame(path, names, header=TASK_FIELDS)
+    assert t.table().to_dict()["name"] == ["task_m1", "M1"]
+    assert t.table().to_dict()["count"] == [1, None]
+    assert t.table().to_dict()["submit_time"] == [86400, 86410]
+    with pytest.raises(eh.InputError, match=r"1 of line 1 is the name of two columns; header= has the names"):
+        eh.traces.frame(path, names)
+    assert problems(lambda: eh.traces.frame(path, names, header=TASK_FIELDS[:-1])) == [
+        (1, None, "width"),
+        (2, None, "width"),
+    ]
+    assert problems(lambda: eh.traces.frame(path, names, header=["task"] * 9)) == [
+        (1, "task", "duplicate_field")
+    ]
+    with pytest.raises(eh.InputError, match="header is a list; it must be absent"):
+        eh.traces.frame(LOG, NAMES, header=TASK_FIELDS)

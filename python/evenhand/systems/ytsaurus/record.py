@@ -30,6 +30,7 @@ YTSAURUS: Final = System(
         VICTIMS,
     ),
     shares=True,
+    implausible_at="evenhand.systems.ytsaurus.implausible:implausible",
     settings_at=(
         f"{_SETTINGS}YTsaurusSettings",
         f"{_SETTINGS}SsdPriorityPreemption",

@@ -30,6 +30,7 @@ YUNIKORN: Final = System(
         Column("requests", "triggered", words=("no", "yes")),
         VICTIMS,
     ),
+    implausible_at="evenhand.systems.yunikorn.overcommitted:overcommitted",
     settings_at=(
         f"{_SETTINGS}YuniKornSettings",
         f"{_SETTINGS}YuniKornQueue",

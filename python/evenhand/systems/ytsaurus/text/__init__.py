@@ -1,0 +1,1 @@
+"""What YTsaurus has itself, read into a policy."""
