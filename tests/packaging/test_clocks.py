@@ -23,19 +23,13 @@ FOLDERS = {
     "tests/bench": "benchmarks print seconds; what pytest collects there compares only results",
     "tests/mutants": "stops what a planted defect has made endless; not collected",
 }
-TO_MEND = (
-    *(f"tests/unit/{name}.py" for name in ("act/served", "act/test_sigkill", "plans/test_after")),
-    *(f"tests/unit/{name}.py" for name in ("sweep/test_journal", "test_adapter_check", "test_large_json")),
-    *(f"tests/unit/{name}.py" for name in ("test_testing_kit",)),
-    "tests/unit/traces/test_recorded.py",
-)
 FILES = {
     "tests/packaging/test_clocks.py": "what is forbidden, as examples",
     "tests/profiles.py": "the profile for searching at night",
     "tests/properties/certifying.py": "a command that prints how long it took; not collected",
     "tests/properties/explaining.py": "a command that prints how long it took; not collected",
     "tests/waiting.py": "pauses between two looks, and nothing else",
-} | dict.fromkeys(TO_MEND, "to be mended")
+}
 
 
 def sources() -> list[Path]:

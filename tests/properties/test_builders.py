@@ -51,7 +51,14 @@ strange = st.one_of(
     st.decimals(),
     st.dictionaries(st.integers() | st.none() | st.tuples(st.integers()), scalars, max_size=2),
     st.sampled_from(
-        [np.float64("nan"), np.int64(3), np.bool_(True), np.str_("n1"), np.datetime64("NaT"), np.zeros(2)]
+        [
+            np.float64("nan"),
+            np.int64(3),
+            np.bool_(True),
+            np.str_("n1"),
+            np.datetime64("NaT", "s"),
+            np.zeros(2),
+        ]
     ),
     st.sets(st.integers(), max_size=2),
 )

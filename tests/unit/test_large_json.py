@@ -1,11 +1,9 @@
-"""What a large file costs beyond its parsing, right or wrong: little time and little memory."""
+"""What a large file costs beyond its parsing, right or wrong: few calls and little memory."""
 
 from __future__ import annotations
 
 import gc
 import json
-import sys
-import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,12 +13,12 @@ import pytest
 
 import evenhand as eh
 from evenhand.building.problems import COUNTED, KEPT
+from tests.counting import calls
 from tests.shapes import RIGHT, SHAPES, SINGLE, STATES, TINY, TWICE, state_text_of, text_of, tiny_text_of
 
 SIZE = 150_000
 LONG = 450_000  # more wrong rows than are counted
-#: Seconds of CPU beyond parsing, of the parsing's own, and to begin with; bytes beyond it a byte of text.
-TIMES, FIRST, BYTES = 4.0, 0.05, 4.0
+BYTES = 4.0  # beyond parsing, a byte of text
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -40,17 +38,6 @@ def read(text: str) -> eh.InputError | None:
     return None
 
 
-def seconds(call: Callable[[], Any]) -> float:
-    """CPU seconds of the faster of two calls."""
-    taken = []
-    for _ in range(2):
-        gc.collect()
-        start = time.process_time()
-        call()
-        taken.append(time.process_time() - start)
-    return min(taken)
-
-
 def peak(call: Callable[[], Any]) -> int:
     """Most bytes that were held at once."""
     gc.collect()
@@ -60,14 +47,6 @@ def peak(call: Callable[[], Any]) -> int:
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-
-
-@pytest.mark.parametrize("shape", [*SHAPES, *SINGLE])
-def test_time(shape: str) -> None:
-    text = (text_of if shape in SHAPES else tiny_text_of)(shape, SIZE)
-    read(text)  # imports
-    parsing = seconds(lambda: json.loads(text))
-    assert seconds(lambda: read(text)) <= parsing * (1 + TIMES) + FIRST
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -82,24 +61,6 @@ def test_memory_of_tiny_rows(shape: str) -> None:
     text = tiny_text_of(shape, 2 * SIZE)  # beside which what a reading takes anyway is little
     read(text)
     assert peak(lambda: read(text)) - peak(lambda: json.loads(text)) <= BYTES * len(text)
-
-
-def calls(call: Callable[[], Any]) -> int:
-    """Count the Python functions that are called."""
-    count = 0
-
-    def counted(frame: object, event: str, argument: object) -> None:
-        nonlocal count
-        count += event == "call"
-
-    gc.disable()  # hypothesis has a function called at each collection
-    sys.setprofile(counted)
-    try:
-        call()
-    finally:
-        sys.setprofile(None)
-        gc.enable()
-    return count
 
 
 @pytest.mark.parametrize("shape", [*SHAPES, *TINY, *SINGLE])
@@ -212,8 +173,6 @@ def test_states(shape: str, tmp_path: Path) -> None:
     path = tmp_path / "state.json"
     path.write_text(state_text_of(shape, SIZE))
     assert (load(path) is None) == shape.startswith("right")  # and imports
-    parsing = seconds(lambda: json.loads(path.read_text()))
-    assert seconds(lambda: load(path)) <= parsing * (1 + TIMES) + FIRST
     most = peak(lambda: json.loads(path.read_text())) + BYTES * path.stat().st_size
     assert peak(lambda: load(path)) <= most
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-import time
 from typing import Any
 
 import numpy as np
 import pytest
 
 import evenhand as eh
+from tests.counting import calls
 from tests.unit.plans.fake import CLUSTER, POLICY, FakeCore, make, start, victim
 
 
@@ -151,8 +151,8 @@ def test_settings_stay_with_their_rows() -> None:
             assert row.get("settings", {}).get("own") == (None if "/" in str(name) else name)
 
 
-def test_two_hundred_thousand_allocations_take_about_a_second() -> None:
-    count = 200_000
+def test_no_function_is_called_for_each_allocation() -> None:
+    count = 40_000
     snapshot = eh.Snapshot.from_frames(
         resources={"cpu": {}},
         nodes={"name": [f"n{i}" for i in range(1000)], "capacity.cpu": np.full(1000, 1000)},
@@ -164,9 +164,9 @@ def test_two_hundred_thousand_allocations_take_about_a_second() -> None:
             "resources.cpu": np.ones(count),
             "start_time": np.arange(count),
         },
-        requests={"name": ["r"], "operation": ["o0"], "resources.cpu": [1], "count": [50_000]},
+        requests={"name": ["r"], "operation": ["o0"], "resources.cpu": [1], "count": [10_000]},
     )
-    starts = 20_000
+    starts = 4_000
     core = FakeCore(snapshot)
     empty = core.decisions()
     columns = {name: np.repeat(np.zeros((1, *c.shape[1:]), c.dtype), starts, 0) for name, c in empty.items()}
@@ -176,13 +176,13 @@ def test_two_hundred_thousand_allocations_take_about_a_second() -> None:
     columns["violated"] -= 1
     core.decisions = lambda: columns  # type: ignore[method-assign]
     plan = eh.plans.Plan(snapshot, POLICY, core)
-    before = time.perf_counter()
+    snapshot.after(plan)  # imports
+    taken = calls(lambda: snapshot.after(plan))
     after = snapshot.after(plan)
-    taken = time.perf_counter() - before
     assert after.allocation_count == count + starts // 2
     states = after._core.column("allocations", "state")
     assert int((states == 1).sum()) == starts // 2
-    assert taken < 5, f"{taken:.2f} s"
+    assert taken < starts // 4
 
 
 def one_node(**tables: Any) -> eh.Snapshot:

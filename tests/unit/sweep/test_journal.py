@@ -7,7 +7,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from random import Random
 
@@ -16,16 +15,18 @@ import pytest
 import evenhand as eh
 from evenhand.sweep import workers
 from tests.unit.sweep.small import POLICY, SPACE, START, STRICT, WORK
+from tests.waiting import until
 
 KILLED = """
-import sys, time
+import itertools, sys, threading
 from evenhand.sweep import workers
 from tests.unit.sweep.small import *
-plain = workers.together
-def slowly(*of):
-    time.sleep(0.2)
+plain, begun = workers.together, itertools.count()
+def no_more_than_three(*of):
+    if next(begun) >= 3:
+        threading.Event().wait()  # until killed
     return plain(*of)
-workers.together = slowly
+workers.together = no_more_than_three
 eh.sweep(START, POLICY, WORK, SPACE, workers=2, resume=sys.argv[1])
 """
 
@@ -35,11 +36,9 @@ def test_a_sweep_that_was_killed_is_resumed(tmp_path: Path, monkeypatch: pytest.
     whole = eh.sweep(START, POLICY, WORK, SPACE)
     root = Path(__file__).parents[3]
     other = subprocess.Popen([sys.executable, "-c", KILLED, str(path)], cwd=root)
-    while not path.exists() or path.read_bytes().count(b"\n") < 4:
-        assert other.poll() is None
-        time.sleep(0.02)
+    until(lambda: other.poll() is not None or (path.exists() and path.read_bytes().count(b"\n") >= 4))
     other.send_signal(signal.SIGKILL)
-    other.wait()
+    assert other.wait() == -signal.SIGKILL
     done = path.read_bytes().count(b"\n") - 1
     assert 3 <= done < len(whole)
     with path.open("ab") as file:
