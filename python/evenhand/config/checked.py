@@ -65,6 +65,9 @@ class CheckedSettings(BaseModel):
     #: Fields that are taken as the system has them, and that no plan reads.
     UNREAD: ClassVar[tuple[str, ...]] = ()
 
+    #: Names that the system's own files have and that are no settings here, to where they are read.
+    ELSEWHERE: ClassVar[Mapping[str, str]] = {}
+
     #: Fields that say when a live cluster plans, not what.
     TIMING: ClassVar[frozenset[str]] = frozenset()
 
@@ -273,6 +276,8 @@ def _read(value: object) -> object:
 def _meant(model: type[BaseModel], where: list[str]) -> str:
     """Return the setting that may be meant by an unknown one: of its section, or the same of another."""
     *path, name = where
+    if not path and (elsewhere := getattr(model, "ELSEWHERE", {}).get(name)):
+        return f"; {elsewhere}"
     sections = [[], *([section] for section in _sections(model))]
     others = {known: ".".join((*at, known)) for at in sections if at != path for known in _known(model, at)}
     if (hint := nearest(name, _known(model, path))) and name not in others:

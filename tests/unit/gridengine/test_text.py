@@ -228,9 +228,12 @@ def test_lists_of_subordinate_queues_decide_in_plans_unless_the_system_acts_by_i
 def test_parallel_environments() -> None:
     (one,) = read_parallel((RECORDED / "parallel.txt").read_text()).values()
     assert (one.name, one.slots, one.allocation_rule) == ("mpi", 8, "$fill_up")
-    for rule in ("0", "fill", "$slots"):
-        with pytest.raises(eh.InputError, match="allocation_rule of a"):
-            read_parallel(f"pe_name a\nslots 4\nallocation_rule {rule}")
+    for rule in ("0", "fill", "$slots", "\N{SUPERSCRIPT TWO}"):
+        (one,) = read_parallel(f"pe_name a\nslots 4\nallocation_rule {rule}").values()
+        assert not one.known
+    for rule in ("1", "12", "$round_robin", "$pe_slots"):
+        (one,) = read_parallel(f"pe_name a\nslots 4\nallocation_rule {rule}").values()
+        assert one.known
 
 
 # State, as a Grid Engine 8.1.9 showed it

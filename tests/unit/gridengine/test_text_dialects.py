@@ -346,3 +346,21 @@ def test_slots_of_single_hosts_are_numbers() -> None:
 def test_plain_text_is_named() -> None:
     with pytest.raises(eh.InputError, match="it begins with job-ID: is it the text of qstat -xml"):
         read_tasks("job-ID  prior   name       user         state\n------\n 1 0.5 x ada r\n")
+
+
+@pytest.mark.parametrize("rule", ["0", "$slots"])
+def test_an_unknown_allocation_rule_concerns_its_jobs_alone(rule: str) -> None:
+    parallel = FILL + f"pe_name odd\nslots 9\nallocation_rule {rule}\n"
+
+    def waiting(number: int, environment: str) -> str:
+        asked = f'<requested_pe name="{environment}">2</requested_pe>'
+        return job(number, "qw", slots=2).replace("</job_list>", asked + "</job_list>")
+
+    reading = read(qstat(waiting=waiting(79, "odd") + waiting(80, "mpi")), parallel=parallel)
+    assert list(tables(reading)["requests"]) == ["80"]
+    assert dict(reading.left_out) == {
+        f"a parallel environment of the unknown allocation_rule {rule}": ("79",)
+    }
+    text = qstat(job(77, slots=2, granted_pe=2).replace("<granted_pe>", '<granted_pe name="odd">'))
+    with pytest.raises(eh.InputError, match="2 slots of job 77"):
+        read(text, parallel=parallel)

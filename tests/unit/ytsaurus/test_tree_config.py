@@ -144,3 +144,11 @@ def test_a_timeout_that_looks_like_milliseconds(seconds: float, is_told: bool) -
 def test_a_timeout_of_a_pool_that_looks_like_milliseconds(seconds: float, is_told: bool) -> None:
     found = told([{"name": "p", "settings": {"fair_share_starvation_timeout": seconds}}, {"name": "q"}])
     assert [d.elements for d in found] == ([("p",)] if is_told else [])
+
+
+@pytest.mark.parametrize("key", ["nodes_filter", "max_operation_count", "default_parent_pool"])
+def test_a_trees_configuration_as_settings_is_refused_with_its_unit(key: str) -> None:
+    with pytest.raises(eh.InputError, match=f"{key} is unknown; .* milliseconds: evenhand.adapters.ytsaurus"):
+        eh.policies.YTsaurus("upstream", **CONFIG)
+    with pytest.raises(eh.InputError, match=f"{key} is unknown; it is of a pool tree's own configuration"):
+        eh.policies.YTsaurus(**{key: CONFIG[key]})

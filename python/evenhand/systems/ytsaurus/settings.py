@@ -52,6 +52,14 @@ _UPSTREAM: Mapping[str, Any] = {
 }
 
 
+# Keys that every pool tree's configuration has, or many have.
+_OF_A_TREE = (
+    *("nodes_filter", "default_parent_pool", "integral_guarantees", "max_unpreemptable_running_job_count"),
+    *("max_operation_count", "max_operation_count_per_pool", "max_running_operation_count"),
+    "max_running_operation_count_per_pool",
+)
+
+
 class SsdPriorityPreemption(BaseModel):
     """Stages for operations that need a disk medium which only some nodes have."""
 
@@ -104,6 +112,11 @@ class YTsaurusSettings(CheckedSettings):
     """
 
     UPSTREAM: ClassVar[Mapping[str, Any]] = _UPSTREAM
+    ELSEWHERE: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        _OF_A_TREE,
+        "it is of a pool tree's own configuration, whose times are milliseconds:"
+        " evenhand.adapters.ytsaurus reads that one",
+    )
     TIMING: ClassVar[frozenset[str]] = frozenset({"fair_share_update_period"})
 
     ALIASES: ClassVar[Mapping[str, str]] = {

@@ -145,7 +145,7 @@ class Builder:
 
     def _on_one_host(self, one: Task) -> bool:
         rule = self.texts.parallel.get(one.environment)
-        if rule is None:
+        if rule is None or not rule.known:
             return False
         each = rule.allocation_rule
         return each == "$pe_slots" or (each.isdecimal() and int(each) >= one.slots)

@@ -27,7 +27,8 @@ _TYPES: Final = (*AMOUNTS, "BOOL", "STRING", "CSTRING", "RESTRING", "HOST")
 _RELOPS: Final = ("==", ">=", ">", "<=", "<", "!=", "EXCL")
 _COLUMNS: Final = ("name", "shortcut", "type", "relop", "requestable", "consumable", "default", "urgency")
 _NONE: Final = "NONE"
-_RULES: Final = "$pe_slots, $fill_up, $round_robin"
+_DIGITS: Final = 10
+_RULES: Final = ("$pe_slots", "$fill_up", "$round_robin")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,14 @@ class Parallel:
     name: str
     slots: int
     allocation_rule: str
+
+    @property
+    def known(self) -> bool:
+        """Whether the rule is one that plans know; of others no job that waits is judged."""
+        rule = self.allocation_rule
+        return rule in _RULES or (
+            rule.isascii() and rule.isdecimal() and len(rule) < _DIGITS and int(rule) > 0
+        )
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
@@ -374,10 +383,6 @@ def read_parallel(text: str) -> dict[str, Parallel]:
         at, said = given.get("slots", (line, "0"))
         slots = _value(found, at, f"slots of {name}", "slots", said, whole) or 0
         rule = given.get("allocation_rule", (line, "$pe_slots"))[1]
-        if rule not in _RULES.split(", ") and not (rule.isdecimal() and int(rule) > 0):
-            said = f"allocation_rule of {name} is {shorten(rule)}"
-            message = f"{said}; it must be one of {_RULES} or a number of slots"
-            found.add(given["allocation_rule"][0], "allocation_rule", "choice", rule, message)
         environments[name] = Parallel(name, slots, rule)
     found.complain()
     return environments

@@ -100,6 +100,8 @@ class Waiting:
         rule = self.texts.parallel.get(environment)
         if rule is None:
             return [], "a parallel environment that was not read"
+        if not rule.known:
+            return [], f"a parallel environment of the unknown allocation_rule {rule.allocation_rule[:40]}"
         slots = one.slots
         if detail is not None:
             if len(detail.slots) != 1 or detail.slots[0][0] != detail.slots[0][1]:
