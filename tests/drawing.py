@@ -18,6 +18,11 @@ def examples(times: float = 1) -> int:
     return int(times * settings.default.max_examples)
 
 
+def fewer(times: float) -> settings:
+    """Let a test that is slow have a part of the profile's examples; at night there is time for all."""
+    return settings(max_examples=examples(times if examples() < 1000 else 1))
+
+
 def drawn(strategy: st.SearchStrategy[Any], count: int, start: int = 0) -> list[Any]:
     """Return what a strategy draws, the same every time."""
     found: list[Any] = []

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 from hypothesis import event, given
-from hypothesis import settings as bounds
 from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.cluster.kept import kept_of, text_of
 from evenhand.testing import strategies as es
-from tests.drawing import examples
+from tests.drawing import fewer
 from tests.properties.histories import History, histories
 
 
@@ -153,7 +152,7 @@ def heard(data: dict[str, Any], drawn: list[list[bytes]], policy: Any, seed: int
 
 for_all = pytest.mark.parametrize("law", [live, heard])
 # Longer histories are in test_long_histories.py; at night there is time for as many as elsewhere.
-few = bounds(max_examples=examples() if examples() >= 1000 else examples(0.5))
+few = fewer(0.5)
 
 
 @for_all

@@ -163,8 +163,9 @@ def test_settings_leave_out_what_is_not_allowed(settings: eh.FairShareSettings) 
 
 def test_types_are_registered_with_hypothesis() -> None:
     _hypothesis.register()
-    assert isinstance(find(st.from_type(eh.Snapshot), lambda _: True), eh.Snapshot)
-    assert isinstance(find(st.from_type(eh.FairShareSettings), lambda _: True), eh.FairShareSettings)
+    assert isinstance(find(st.from_type(eh.Snapshot), lambda _: True, settings=UNSHRUNK), eh.Snapshot)
+    settings = find(st.from_type(eh.FairShareSettings), lambda _: True, settings=UNSHRUNK)
+    assert isinstance(settings, eh.FairShareSettings)
 
 
 @given(es.snapshot_dicts(min_operations=2, max_nodes=0, allow_gangs=False))
