@@ -285,6 +285,7 @@ MODULES = (
     "testing.certificates",
     "testing.invariants",
     "testing.machines",
+    "testing.relations",
     "testing.strategies",
     "testing.successive",
     "traces",

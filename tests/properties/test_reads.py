@@ -14,11 +14,11 @@ from evenhand.fields import TABLES
 from evenhand.policies import BackendAI, GridEngine, Slurm, YTsaurus, YuniKorn
 from evenhand.systems import SYSTEMS, System
 from evenhand.testing import strategies as es
+from evenhand.testing.perturbing import FIELDS, enriched, perturbed
 from evenhand.testing.strategies._picking import Pick, picks
 from tests.drawing import drawn as sample
 from tests.drawing import examples
 from tests.properties.pace import drawn_pace
-from tests.properties.perturbing import FIELDS, enriched, perturbed
 from tests.properties.reading import ASIDE, WITNESSES
 
 DRAWN = examples(1.5)
@@ -129,7 +129,7 @@ def essence(one: Drawn) -> Any:
     except eh.InputError:
         return None
     said = plan.to_dict()
-    del said["diagnostics"]
+    del said["diagnostics"], said["provenance"]
     for refusal in said["refusals"]:
         refusal.pop("message", None)  # rule and numbers in words, with units
     if one.policy.system == "ytsaurus":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -56,6 +56,7 @@ class Causes:
         self.decisions = plan.decisions
         self.live = Live(fresh)
         self.limits, self.limited = limits(fresh)
+        self._keep_read_limits(getattr(plan.policy, "reads", {}))
         self.bounded = np.asarray(self.limited.any(axis=1))
         self.started: dict[int, int] = {}
         self._columns: dict[tuple[int, str, str], Any] = {}
@@ -66,6 +67,17 @@ class Causes:
         self.pools = self.old.names("pools"), fresh.names("pools")
         self.keys = element_keys(self.old)
         self.key_row = {key: row for row, key in enumerate(element_keys(fresh))}
+
+    def _keep_read_limits(self, reads: Mapping[str, Collection[str]]) -> None:
+        """Leave out limits that the policy does not read: its plans are within others by chance only."""
+        rows = {
+            "root": slice(0, 1),
+            "pools": slice(1, self.live.pools),
+            "operations": slice(self.live.pools, None),
+        }
+        for table, of in rows.items():
+            if reads and "limits" not in reads.get(table, ()):
+                self.limited[of] = False
 
     def unchanged(self) -> NDArray[np.bool_]:
         """Return of which decisions the victim, and whatever is served, are what they were; by columns."""

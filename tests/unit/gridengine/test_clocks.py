@@ -71,3 +71,24 @@ def test_a_reservation_may_begin_at_the_epoch(now: float) -> None:
     """The epoch is an instant like any other, not the lack of one."""
     (kept,) = eh.plan(full(now, planned_end=0.0), POLICY).decisions
     assert (kept.action, kept.at, kept.until) == ("reserve", 0.0, 10.0)
+
+
+STEP = 1e-6
+OFFSET = POLICY.replace(DURATION_OFFSET=60.0, preemption_distance=1000.0)
+
+
+@pytest.mark.parametrize("now", [-1.0, 0.0, 1000.0])
+@pytest.mark.parametrize(("late", "at"), [(-STEP, 60.0), (0.0, 60.0), (STEP, 1.0), (2.0, 2.0)])
+def test_what_should_have_ended_ends_so_long_from_now(now: float, late: float, at: float) -> None:
+    """Work that is to end at this very instant is late; a reservation begins in a second at the earliest."""
+    (kept,) = eh.plan(full(now, planned_end=now - 60 + late), OFFSET).decisions
+    assert kept.at == now + at
+
+
+@pytest.mark.parametrize("now", [-1.0, 0.0, 1000.0])
+@pytest.mark.parametrize(("late", "at"), [(-STEP, 60.0), (0.0, 60.0), (STEP, 1.0), (2.0, 2.0)])
+def test_what_leaves_has_gone_at_its_deadline_or_so_long_from_now(now: float, late: float, at: float) -> None:
+    data = full(now).to_dict()
+    data["allocations"][0] |= {"state": "preempting", "deadline": now + late, "planned_end": now + 500}
+    (kept,) = eh.plan(eh.Snapshot.from_dict(data), OFFSET).decisions
+    assert kept.at == now + at

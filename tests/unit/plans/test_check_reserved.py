@@ -118,3 +118,13 @@ def test_room_that_is_reserved_for_a_preempted_job(state: str) -> None:
         "not_suspended" if state == "running" else "beneficiary_fits_without_victims"
     ]
     assert [f.code for f in plan.check(ahead(requests=[])).findings] == ["victim_ended"]
+
+
+def test_limits_that_the_policy_does_not_read_refuse_nothing() -> None:
+    """Other systems hold operations and pools to limits; the plan is within them by chance only."""
+    data = ahead(allocations=[], pools=[{"name": "p", "limits": {"slots": 1}}]).to_dict()
+    data["operations"][2] |= {"limits": {"slots": 1}, "pool": "p"}
+    snapshot = eh.Snapshot.from_dict(data | {"root": {"limits": {"slots": 1}}})
+    plan = eh.plan(snapshot, POLICY)
+    assert [(d.action, d.request) for d in plan.decisions] == [("start", "r")]
+    assert not plan.check(snapshot).findings

@@ -23,6 +23,7 @@ from evenhand.errors import require
 
 require("hypothesis", "test")
 
+from evenhand.testing.strategies._related import relation_cases  # noqa: E402
 from evenhand.testing.strategies.clusters import (  # noqa: E402
     cluster_dicts,
     clusters,
@@ -79,6 +80,7 @@ __all__ = [
     "pools",
     "preempting",
     "queue_partitions",
+    "relation_cases",
     "requests",
     "resource_spaces",
     "resource_vectors",

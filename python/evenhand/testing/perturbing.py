@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -21,7 +21,12 @@ FIELDS: dict[tuple[str, str], Field] = {
 }
 
 
-def perturbed(data: Mapping[str, Any], fields: Any, rng: random.Random, words: Mapping[str, Any]) -> Any:
+def perturbed(
+    data: Mapping[str, Any],
+    fields: Iterable[tuple[str, str]],
+    rng: random.Random,
+    words: Mapping[str, Sequence[str]],
+) -> dict[str, Any]:
     """Return a snapshot in which about half of the rows have another value of some fields.
 
     Parameters
@@ -33,37 +38,58 @@ def perturbed(data: Mapping[str, Any], fields: Any, rng: random.Random, words: M
     rng : random.Random
     words : mapping
         What texts may be, by field: partitions that the settings have.
+
+    Returns
+    -------
+    dict
+        A copy; it may be invalid.
+
+    Notes
+    -----
+    O(cells).
     """
-    data = deepcopy(dict(data))
+    out = deepcopy(dict(data))
     for table, name in fields:
         field = FIELDS[table, name]
-        for row in _rows(data, table):
-            if rng.random() < 0.6 and _can_have(data, table, name, row):
-                _set(row, name, _value(data, field, row, rng, words))
+        for row in _rows(out, table):
+            if rng.random() < 0.6 and _can_have(out, table, name, row):
+                _set(row, name, _value(out, field, row, rng, words))
                 _settle(table, name, row)
-    return data
+    return out
 
 
 def enriched(data: Mapping[str, Any], rng: random.Random) -> dict[str, Any]:
-    """Return a snapshot with rows that strategies seldom draw: pools, reservations, an idle operation."""
-    data = deepcopy(dict(data))
-    if not data.get("pools"):
-        data["pools"] = [{"name": "p"}, {"name": "q"}]
-    data["operations"] = [*data["operations"], {"name": "idle"}]
+    """Return a snapshot with rows that strategies seldom draw: pools, reservations, an idle operation.
+
+    Parameters
+    ----------
+    data : mapping
+        A snapshot in the file format.
+    rng : random.Random
+
+    Returns
+    -------
+    dict
+        A copy.
+    """
+    out = deepcopy(dict(data))
+    if not out.get("pools"):
+        out["pools"] = [{"name": "p"}, {"name": "q"}]
+    out["operations"] = [*out["operations"], {"name": "idle"}]
     if rng.random() < 0.4:
-        data["resources"] = {**data["resources"], "seat": {"scope": "cluster", "capacity": 3}}
+        out["resources"] = {**out["resources"], "seat": {"scope": "cluster", "capacity": 3}}
         for table in ("requests", "allocations"):
-            for row in data.get(table, []):
+            for row in out.get(table, []):
                 if rng.random() < 0.4:
                     row["resources"] = {**row.get("resources", {}), "seat": 1}
-    if rng.random() < 0.5 and not data.get("reservations"):
-        nodes = _names(data, "nodes")
-        data["reservations"] = [
-            {"name": f"v{i}", "node": rng.choice(nodes), "resources": dict.fromkeys(data["resources"], 1)}
+    if rng.random() < 0.5 and not out.get("reservations"):
+        nodes = _names(out, "nodes")
+        out["reservations"] = [
+            {"name": f"v{i}", "node": rng.choice(nodes), "resources": dict.fromkeys(out["resources"], 1)}
             | {"request": row["name"]}
-            for i, row in enumerate(data.get("requests", [])[:2])
+            for i, row in enumerate(out.get("requests", [])[:2])
         ]
-    return data
+    return out
 
 
 def _rows(data: dict[str, Any], table: str) -> list[dict[str, Any]]:
