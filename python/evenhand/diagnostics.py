@@ -114,6 +114,10 @@ CODES: Mapping[str, str] = {
         " milliseconds; settings are seconds."
     ),
     "ytsaurus_not_read": "A pool tree's configuration has keys that play no part in a plan.",
+    "never_fits": (
+        "Requests can never start, whatever else runs: they need more than any node has on which they may"
+        " run, more at once than all nodes have, or more than a limit above them admits."
+    ),
     "fields_not_read": "Rows have values that play no part in the plan.",
     "settings_not_read": "The policy has settings other than the defaults that play no part in the plan.",
 }

@@ -10,7 +10,17 @@ __all__ = ["base_of", "expect_acting", "expect_unchanged", "overridden"]
 
 #: What only says something, or makes the policy: a subclass may have its own, and decides as its base does.
 _SAYS = frozenset(
-    {"told", "told_of_victim", "told_of_unseen", "compared", "standing", "_repr_html_", "system", "_COMPARED"}
+    {
+        "told",
+        "told_of_victim",
+        "told_of_unseen",
+        "compared",
+        "standing",
+        "_repr_html_",
+        "system",
+        "ROUNDS",
+        "_COMPARED",
+    }
 )
 #: Of what every class has, what can change which policy it is or what it decides.
 _DECIDES = frozenset(

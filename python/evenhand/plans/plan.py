@@ -209,6 +209,7 @@ class Plan(Frozen, Tabular, Savable):
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """What there is to say of the input, and of searches that ran out of their budget."""
+        from evenhand.plans.hopeless import never_fitting
         from evenhand.plans.remarks import of_plan
         from evenhand.plans.unread import unread_fields, unread_settings
 
@@ -218,6 +219,7 @@ class Plan(Frozen, Tabular, Savable):
             *self._found,
             *spent,
             *costs_in_vain(self.snapshot, self.policy.settings),
+            *never_fitting(self.snapshot, self.policy),
             *unread_fields(self.snapshot, self.policy),
             *unread_settings(self.policy),
         )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evenhand.plans.plan import Plan
     from evenhand.systems.base import Policy
 
-__all__ = ["expect_policy", "plan"]
+__all__ = ["expect_policy", "plan", "waited_for"]
 
 
 @overload
@@ -113,10 +113,7 @@ def plan(
     >>> eh.plan(snapshot, eh.policies.YTsaurus(), as_if_waiting="10m").decisions == plan.decisions
     True
     """
-    waited = None
-    if as_if_waiting is not None:
-        expect(state is None, "plan", "as_if_waiting", as_if_waiting, "absent where a state is given")
-        waited = _seconds(as_if_waiting)
+    waited = None if as_if_waiting is None else waited_for("plan", as_if_waiting, state)
     if isinstance(snapshot, Mapping):
         return _several(snapshot, policy, state, on, given, waited)
     return _one(snapshot, policy, state, on, given, waited)
@@ -195,8 +192,23 @@ def _one(snapshot: Any, policy: Any, state: Any, on: Any, given: Any, waited: fl
     return result
 
 
-def _seconds(value: Any) -> float:
-    """Return a duration in seconds."""
+def waited_for(function: str, value: Any, state: Any) -> float:
+    """Return for how many seconds all has been as it is.
+
+    Parameters
+    ----------
+    function : str
+        For the problem.
+    value : object
+        What was given.
+    state : object
+        What was given beside it, which must be None.
+
+    Raises
+    ------
+    InputError
+    """
+    expect(state is None, function, "as_if_waiting", value, "absent where a state is given")
     try:
         seconds = float(one_duration(value))
         if not 0 <= seconds <= LONGEST:
@@ -204,7 +216,9 @@ def _seconds(value: Any) -> float:
     except CellError as error:
         message = printable(f"as_if_waiting {error}")
         shown = printable(shorten(value))
-        raise InputError([Problem("plan", None, None, "as_if_waiting", error.rule, shown, message)]) from None
+        raise InputError(
+            [Problem(function, None, None, "as_if_waiting", error.rule, shown, message)]
+        ) from None
     return seconds
 
 

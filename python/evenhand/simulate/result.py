@@ -107,6 +107,25 @@ class Result:
         return [*self.snapshot.names("requests"), *self._parsed.rows.names("requests")]
 
     @cached_property
+    def _never_fitting(self) -> tuple[Diagnostic, ...]:
+        """What can never start, by the most that nodes ever have."""
+        from evenhand.plans.hopeless import reasons_never_to_start, told
+        from evenhand.simulate.columns import event_columns
+
+        nodes = {str(name): row for row, name in enumerate(self.snapshot.names("nodes"))}
+        capacity = np.array(self.snapshot._core.column("nodes", "capacity"), np.int64)
+        capacity = capacity.reshape(len(nodes), -1)
+        if events := self.workload._events:
+            happens = event_columns(events, nodes, self.snapshot)
+            np.maximum.at(capacity, happens["event_node"], happens["event_capacity"])
+        start, later = self.snapshot, self._parsed.rows
+        why = [reasons_never_to_start(rows, self.policy, start, capacity) for rows in (start, later)]
+        first = np.asarray(start._core.column("requests", "operation"), np.int64)
+        then = np.asarray(later._core.column("requests", "operation"), np.int64) + start.operation_count
+        owner = np.concatenate([first, then])
+        return told(np.concatenate(why), self.request_names, owner, self.operation_names)
+
+    @cached_property
     def operation_pools(self) -> NDArray[np.int32]:
         """Pool of every operation, by rows."""
         names = {str(name): row for row, name in enumerate(self.snapshot.names("pools"))}
@@ -268,11 +287,12 @@ class Result:
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What can hardly be meant of the start snapshot and of the workload."""
+        """What can hardly be meant of the start snapshot and of the workload, and what can never start."""
         from evenhand.implausible import of_requests
         from evenhand.plans.remarks import of_input
 
-        return (*of_input(self.snapshot, self.policy), *of_requests(self._parsed.rows))
+        of_rows = (*of_input(self.snapshot, self.policy), *of_requests(self._parsed.rows))
+        return (*of_rows, *self._never_fitting)
 
     def plan(self, decision: int) -> Plan:
         """Return the plan that a decision was part of, with the reasons of all that it decided and refused.
@@ -340,10 +360,12 @@ class Result:
     def __repr__(self) -> str:
         raw = self.raw
         begin, end = self.span
+        never = [one.numbers["requests"] for one in self._never_fitting]
         return (
             f"<Result of {end - begin:,.0f} s: {len(raw['operations']['submit']):,} operations, "
             f"{len(raw['allocations']['start']):,} runs of allocations, "
-            f"{len(raw['decisions']['time']):,} decisions>"
+            f"{len(raw['decisions']['time']):,} decisions"
+            f"{''.join(f'; {count:,} requests can never start (diagnostics)' for count in never)}>"
         )
 
 

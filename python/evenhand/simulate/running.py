@@ -22,6 +22,7 @@ from evenhand.errors import InputError, Problem, printable
 from evenhand.plans.own import expect_acting
 from evenhand.plans.planning import expect_policy
 from evenhand.simulate.columns import clocks_of, event_columns, generator, sampling
+from evenhand.simulate.memory import remembered
 from evenhand.simulate.raw import MOST_SAMPLED, RawTables, samples, too_many_samples
 from evenhand.simulate.result import Result
 from evenhand.simulate.saved import read_run, write_run
@@ -181,7 +182,8 @@ class Simulation:
             If ``until`` is no such instant, or before the beginning; or if there is none, and operations
             preempt each other in turns, without end: nothing will come or ends by itself, and one of them has
             lost its work ``give_up_after`` times; or something waits without end: nothing will come or end,
-            and as many updates have decided nothing.
+            and as many updates, passes, cycles or scheduling runs have decided nothing. A run in which all
+            that waits needs more than any node has, and nothing else is left, just ends.
 
         Notes
         -----
@@ -203,10 +205,11 @@ class Simulation:
             return
         if (vain := self._core.vain) is not None:
             row, count, first = vain
+            rounds = self._policy.ROUNDS
             raise _endless(
                 f'at {instant(self.now, self.now)} "{self.result().request_names[row]}" waits, and nothing'
-                f" has been decided in {count} updates since {instant(first / 1e6, self.now)}: nothing will"
-                " come or end; give until="
+                f" has been decided in {count} {rounds} since"
+                f" {instant(first / 1e6, self.now)}: nothing will come or end; give until="
             )
         if (turns := self._core.turns) is None:
             return
@@ -415,6 +418,7 @@ class Simulation:
         built = Built(core, dict(sorted(settings.items())), self._snapshot._commands)
         return self._snapshot._of(built, self._snapshot._head), here
 
+    @one_at_a_time
     def plan(self, on: Any = None) -> Any:
         """Return what the policy would plan now, with its reasons.
 
@@ -426,9 +430,12 @@ class Simulation:
         Returns
         -------
         Plan
-            Of `snapshot`; clocks and back-offs begin anew.
+            Of `snapshot`, with what the run's policy remembers: since when what starves, and when what was
+            preempted.
         """
-        return self._policy.plan(self.snapshot(), None, on)
+        snapshot, here = self._frozen()
+        state = remembered(self._policy, self._core.planner, self._snapshot, snapshot, here)
+        return self._policy.plan(snapshot, state, on)
 
     @one_at_a_time
     def result(self) -> Result:

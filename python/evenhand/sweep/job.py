@@ -58,7 +58,7 @@ class Job:
         As of `evenhand.simulate` and `evenhand.simulate.measure`.
     rng : int or None
         As of `evenhand.simulate`: the same for every point.
-    state, on
+    state, on, as_if_waiting
         As of `evenhand.plan`.
     clocks : mapping
         As of `evenhand.simulate`; a point's own come first.
@@ -75,6 +75,7 @@ class Job:
     rng: int | None = None
     state: State | None = None
     on: Any = None
+    as_if_waiting: Any = None
     clocks: Mapping[str, Any] = field(default_factory=dict)
     most_preemptions: float | None = None
 
@@ -84,7 +85,7 @@ class Job:
         parts = [
             *(_core.__version__, self.snapshot.fingerprint, [p.to_dict() for p in self.policies]),
             *(self.workload and self.workload.fingerprint, self.metrics, self.until, self.warm_up, self.rng),
-            *(self.state and self.state.to_dict(), self.on, sorted(self.clocks.items())),
+            *(self.state and self.state.to_dict(), self.on, self.as_if_waiting, sorted(self.clocks.items())),
             self.most_preemptions,
         ]
         return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
@@ -114,7 +115,7 @@ class Job:
         """
         if self.workload is None:
             snapshot, policy, _ = applied(self.snapshot, self.policies[point.get("policy", 0)], point)
-            return self._kept(plan_metrics(plan(snapshot, policy, self.state, on=self.on)))
+            return self._kept(plan_metrics(self.planned(snapshot, policy)))
         run = self.started(point)
         before: int | None = None
         for now in run.portions(self.until):
@@ -124,6 +125,10 @@ class Job:
                 if run.preemptions - before > self.most_preemptions:
                     raise _too_many(now, run.preemptions - before)
         return self.measured(run)
+
+    def planned(self, snapshot: Snapshot, policy: Any) -> Plan:
+        """Return the plan of a point."""
+        return plan(snapshot, policy, self.state, on=self.on, as_if_waiting=self.as_if_waiting)
 
     def measured(self, run: Simulation) -> dict[str, float]:
         """Return the metrics of a simulation that has come to its end."""
@@ -139,7 +144,7 @@ class Job:
         """
         wanted = tuple(taken("sweep", "metrics", metrics, _NAMES))
         if self.workload is None:
-            known = [*plan_metrics(plan(self.snapshot, self.policies[0], self.state, on=self.on))]
+            known = [*plan_metrics(self.planned(self.snapshot, self.policies[0]))]
         else:
             known = [*measure(self.started({}).result())]
         for name in wanted:

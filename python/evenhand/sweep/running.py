@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, closing
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from evenhand.accepted import SEED, count_of, instant_from, kind_of_annotation, seconds_of, taken
 from evenhand.arguments import expect
 from evenhand.plans.own import expect_acting, expect_unchanged
-from evenhand.plans.planning import expect_policy
+from evenhand.plans.planning import expect_policy, waited_for
 from evenhand.simulate.progress import Progress, telling
 from evenhand.sweep.job import COUNTED, Job
 from evenhand.sweep.journal import Journal
@@ -55,6 +56,7 @@ def sweep(
     seed: int | None = None,
     state: State | None = None,
     on: Any = None,
+    as_if_waiting: float | str | timedelta | None = None,
     executor: Executor | None = None,
     workers: int | None = None,
     resume: str | os.PathLike[str] | None = None,
@@ -89,8 +91,9 @@ def sweep(
     seed : int, optional
         Draws points, and the order of heartbeats, which is the same at every point; by default points are
         drawn from 0, and heartbeats come in the order of the snapshot.
-    state, on
-        As of `evenhand.plan`; not with a workload.
+    state, on, as_if_waiting
+        As of `evenhand.plan`; not with a workload. Without a state nothing has waited yet: then no point of
+        a system with fair shares has a victim.
     executor : concurrent.futures.Executor, optional
         What computes points: processes, ``Client.get_executor()`` of Dask and so on; by default threads.
         Snapshot and workload are sent once a worker.
@@ -137,6 +140,7 @@ def sweep(
     """
     seed = None if seed is None else taken("sweep", "seed", seed, SEED)
     shared = {"until": until, "warm_up": warm_up, "rng": seed, "state": state, "on": on, "clocks": clocks}
+    shared["as_if_waiting"] = as_if_waiting
     job, of = job_of(snapshot, policy, workload, space, metrics, **shared)
     found = _points(of, random, lhs, points, seed)
     return table_of(job, of, found, swept(job, of, found, executor, workers, resume, progress))
@@ -207,7 +211,9 @@ def job_of(
         shared["until"] = instant_from("sweep", "until", shared["until"], begin, least=begin)
     shared["warm_up"] = seconds_of("sweep", "warm_up", shared["warm_up"])
     job = Job(snapshot, of.policies, workload, **shared)
-    for name in ("state", "on") if workload is not None else ("until", "clocks"):
+    if workload is None and job.as_if_waiting is not None:
+        waited_for("sweep", job.as_if_waiting, job.state)
+    for name in ("state", "on", "as_if_waiting") if workload is not None else ("until", "clocks"):
         given = getattr(job, name)
         beside = "without" if workload is None else "beside"
         expect(given is None or given == {}, "sweep", name, given, f"left out {beside} a workload")

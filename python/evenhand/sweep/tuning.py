@@ -6,7 +6,8 @@ import itertools
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -36,7 +37,15 @@ _MOST_POINTS = 64
 _MOST_WINDOWS = 10_000
 _LIMITS = kind_of_annotation("Mapping[str, float] | None")
 _RATE = "preemptions_per_hour"
-_COSTS = ("preemptions_per_hour", "lost_work", "flaps", "victims.in_vain", "utilisation", "waiting.p95")
+_COSTS = (
+    "goodput",
+    "lost_work",
+    "preemptions_per_hour",
+    "flaps",
+    "victims.in_vain",
+    "utilisation",
+    "waiting.p95",
+)
 
 
 @dataclass(frozen=True)
@@ -134,8 +143,8 @@ class Tuned(Tabular):
     bounds : tuple of Bound
         The goal, then the limits.
     met : bool
-        Whether all of them hold in the part that was tuned on. If not, these are the settings that come
-        nearest.
+        Whether all of them hold in the part that was tuned on, and more work is kept there than lost. If not,
+        these are the settings that come nearest.
     held : bool
         Whether they hold in the part that was held out.
     sure : float
@@ -185,21 +194,63 @@ class Tuned(Tabular):
 
         rows = [held for held in self.windows["holds"] if held is not None]
         told = [f"{name} = {value!r}" for name, value in self.settings.items()]
-        met = (
-            "all bounds hold"
-            if self.met
-            else "no settings that were tried meet all bounds, these come nearest"
-        )
-        held = "hold" if self.held else "do not hold"
-        sure = f"in {sum(rows)} of its {len(rows)} windows"
+        refused = _refused_text([*self.points["error"]])
+        lines = [*refused, f"goodput: {_done_text(self.train)}", "", *told, ""]
+        if self.met:
+            met = "all bounds hold"
+        elif _in_vain(self.train):
+            met = "at all settings that were tried more work is lost than kept; these come nearest"
+        else:
+            met = "no settings that were tried meet all bounds, these come nearest"
+        held = "they hold" if self.held else "they do not hold"
+        sure = f"they hold in {sum(rows)} of its {len(rows)} windows"
         if len(rows) < len(self.windows):
             sure += f" with {self.bounds[0].metric}, of {len(self.windows)}"
+        if not rows:
+            sure = f"none of its {len(self.windows)} windows has any {self.bounds[0].metric}"
         nothing = f"; {self.bounds[0].metric} has nothing to measure there, which meets no goal"
         goal = [m[self.bounds[0].metric] for m in (self.train, self.check)]
         unknown = [nothing if value != value else "" for value in goal]
-        lines = [*told, "", f"tuned: {met}{unknown[0]}", f"held out: they {held}, {sure}{unknown[1]}", ""]
+        lines += [f"tuned: {met}{unknown[0]}", f"held out: {held} as a whole; {sure}{unknown[1]}", ""]
         table = self.table()
         return "\n".join(lines) + table_text(table, max_rows=len(table))
+
+
+def _kept_and_lost(metrics: Mapping[str, float]) -> dict[str, tuple[float, float]]:
+    """Return hours of work that were kept, and that were lost, by resource."""
+    return {
+        name.partition(".")[2]: (float(kept), float(metrics[f"lost_work.{name.partition('.')[2]}"]))
+        for name, kept in metrics.items()
+        if name.startswith("goodput.")
+    }
+
+
+def _in_vain(metrics: Mapping[str, float]) -> bool:
+    """Whether more work is lost than kept, of any resource."""
+    return any(lost > kept for kept, lost in _kept_and_lost(metrics).values())
+
+
+def _done_text(metrics: Mapping[str, float]) -> str:
+    """Say how much work is kept."""
+    said = [
+        f"{kept:,.1f} of {kept + lost:,.1f} {resource}-hours"
+        for resource, (kept, lost) in _kept_and_lost(metrics).items()
+    ]
+    return ", ".join(said) or "none"
+
+
+def _refused_text(errors: Sequence[str | None]) -> list[str]:
+    """Say how many points were refused, and why, the most frequent reason first."""
+    reasons = Counter(error for error in errors if error is not None)
+    if not reasons:
+        return []
+    (first, most), others = reasons.most_common(1)[0], len(reasons) - 1
+    count = sum(reasons.values())
+    lines = [f"{count} of {len(errors)} points were refused: {first}"]
+    if others:
+        lines[0] = f"{count} of {len(errors)} points were refused, {most} of them: {first}"
+        lines.append(f"{others} other reason{'s' if others > 1 else ''}: points.to_dict()['error']")
+    return [*lines, ""]
 
 
 def tune(
@@ -224,10 +275,11 @@ def tune(
 ) -> Tuned:
     """Return settings that meet a goal, what they cost, and how sure it is.
 
-    Every point of the space is simulated on the first part of the time in which work arrives. Of those at
-    which all bounds hold, the one is taken whose nearest bound is farthest away; of several that are equal in
-    that the one that loses less work (of its resource of which that is the largest part), then the one that
-    preempts less. Then the rest of the time is simulated, too, and measured on its own.
+    Every point of the space is simulated on the first part of the time in which work arrives. Points at which
+    more work is lost than kept come last, whatever bounds hold there. Of those at which all bounds hold, the
+    one is taken whose nearest bound is farthest away; of several that are equal in that the one that loses
+    less work (of its resource of which that is the largest part), then the one that preempts less. Then the
+    rest of the time is simulated, too, and measured on its own.
 
     Parameters
     ----------
@@ -235,10 +287,9 @@ def tune(
         As of `evenhand.sweep`.
     goal : str
         ``"starvation.p95 < 600"``: a metric of `evenhand.simulate.measure`, one of ``< <= > >=``, a number.
-        A metric with nothing to measure meets it.
+        A metric with nothing to measure does not meet it.
     at_most : mapping of str to number, optional
-        Further metrics, and what they may be at most. One with nothing to measure is not too much; a goal
-        with nothing to measure is not met.
+        Further metrics, and what they may be at most. One with nothing to measure is not too much.
     points : int
         All combinations of values if there are no more than that; else so many are drawn (Latin hypercube).
     held_out : number
@@ -289,7 +340,8 @@ def tune(
         snapshot, policy, workload, space, (*names, _RATE), warm_up=warm_up, rng=seed, clocks=clocks
     )
     lost = {f"lost_work.{r}": max(float(amount), 1e-9) for r, amount in job.snapshot.total.items()}
-    job = replace(job, metrics=tuple(dict.fromkeys([*names, *lost, _RATE])))
+    kept = [f"goodput.{resource}" for resource in job.snapshot.total]
+    job = replace(job, metrics=tuple(dict.fromkeys([*names, *kept, *lost, _RATE])))
     begin, end = job.snapshot.now, workload.end
     if until is not None:
         end = instant_from("tune", "until", until, begin, least=begin)
@@ -306,15 +358,17 @@ def tune(
         math.nan if isinstance(outcome, str) else max(b.strain(outcome) for b in bounds) for outcome in found
     ]
     if all(strain != strain for strain in strains):
-        message = f"no point could be simulated to its end; the first: {found[0]}"
+        said = _refused_text([outcome if isinstance(outcome, str) else None for outcome in found])[0]
+        message = f"no point could be simulated to its end: {said}"
         raise InputError([Problem("tune", None, None, "space", "refused", None, printable(message))])
 
-    def cost(i: int) -> tuple[float, float]:
+    def rank(i: int) -> tuple[bool, float, float, float, int]:
         outcome = found[i]
         assert not isinstance(outcome, str)  # noqa: S101 - it has a strain
-        return max(outcome[name] / total for name, total in lost.items()), outcome[_RATE]
+        most = max(outcome[name] / total for name, total in lost.items())
+        return _in_vain(outcome), strains[i], most, outcome[_RATE], i
 
-    best = min((strain, *cost(i), i) for i, strain in enumerate(strains) if strain == strain)[-1]
+    best = min(rank(i) for i, strain in enumerate(strains) if strain == strain)[-1]
     point = tried[best]
     run = replace(job, metrics=None).started(point)
     run.run(end)
@@ -336,7 +390,7 @@ def tune(
         snapshot=changed[0],
         policy=changed[1],
         bounds=bounds,
-        met=all(b.holds(found[best]) for b in bounds),  # type: ignore[arg-type]
+        met=all(b.holds(found[best]) for b in bounds) and not _in_vain(found[best]),  # type: ignore[arg-type]
         held=all(b.holds(check) for b in bounds),
         sure=sum(map(bool, held)) / sum(seen) if any(seen) else math.nan,
         train=train,

@@ -64,6 +64,9 @@ class Policy:
     #: When it acts in a simulation: seconds by name, which `evenhand.simulate` takes.
     CLOCKS: ClassVar[Mapping[str, float]] = {}
 
+    #: What it does again and again in a simulation, where nothing happens.
+    ROUNDS: ClassVar[str] = "scheduling runs"
+
     #: Settings, by name, of which a simulation can tell when their values lead to something else.
     SHARED: ClassVar[Mapping[str, str]] = {}
 

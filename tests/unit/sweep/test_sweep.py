@@ -243,3 +243,44 @@ def test_what_is_thrown_ends_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
         eh.sweep(START, POLICY, WORK, SPACE)
     assert not workers._KNOWN
     assert not workers._ENDING
+
+
+PLANNED: dict[str, Any] = {
+    "now": 1000,
+    "resources": {"gpu": {}},
+    "nodes": [{"name": "n1", "capacity": {"gpu": 8}}],
+    "pools": [{"name": "v"}, {"name": "s"}],
+    "operations": [{"name": "v", "pool": "v"}, {"name": "s", "pool": "s"}],
+    "allocations": [
+        {"name": f"v{i}", "operation": "v", "node": "n1", "resources": {"gpu": 1}, "start_time": i}
+        for i in range(8)
+    ],
+    "requests": [{"name": "sr", "operation": "s", "resources": {"gpu": 2}}],
+}
+
+
+def test_plans_are_swept_as_if_all_had_waited() -> None:
+    snapshot, policy = eh.Snapshot.from_dict(PLANNED), eh.policies.YTsaurus()
+    space = {"fair_share_starvation_timeout": [1, 30, 599, 600, 601]}
+    table = eh.sweep(snapshot, policy, None, space, as_if_waiting="10m", metrics=["victims"])
+    assert list(table["victims"]) == [2, 2, 2, 0, 0]
+    assert list(table["error"]) == [None] * 5
+    assert list(eh.sweep(snapshot, policy, None, space, metrics=["victims"])["victims"]) == [0] * 5
+    state = eh.plan(snapshot, policy, as_if_waiting=600).state_before
+    with_state = eh.sweep(snapshot, policy, None, space, state=state, metrics=["victims"])
+    assert with_state.to_dict() == table.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"as_if_waiting": "soon"}, "as_if_waiting"),
+        ({"as_if_waiting": -1}, "as_if_waiting"),
+        ({"as_if_waiting": 1, "state": eh.State(0.0)}, "absent where a state is given"),
+        ({"as_if_waiting": 1, "workload": WORK}, "left out beside a workload"),
+    ],
+)
+def test_wrong_waits_are_named(options: dict[str, Any], said: str) -> None:
+    snapshot = START if "workload" in options else eh.Snapshot.from_dict(PLANNED)
+    with pytest.raises(eh.InputError, match=said):
+        eh.sweep(snapshot, POLICY, space={"fair_share_starvation_timeout": [5]}, **options)

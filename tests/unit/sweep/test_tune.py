@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.sweep.tuning import bound
+from evenhand.sweep.tuning import _in_vain, bound
 from tests.unit.sweep.small import POLICY, SPACE, START, STRICT, WORK
 
 
@@ -158,7 +158,7 @@ def test_a_goal_with_nothing_to_measure_is_not_met_and_is_said_so() -> None:
     assert list(tuned.windows["holds"]) == [None] * 5
     said = "starvation.p95 has nothing to measure there, which meets no goal"
     assert repr(tuned).count(said) == 2
-    assert "in 0 of its 0 windows with starvation.p95, of 5" in repr(tuned)
+    assert "none of its 5 windows has any starvation.p95" in repr(tuned)
     limited = eh.tune(START, policy, WORK, space, "waiting.p95 < 1e6", limits)
     assert limited.met
 
@@ -169,3 +169,52 @@ def test_a_point_that_starves_is_better_than_one_that_cannot_be_judged() -> None
     tuned = eh.tune(START, policy, WORK, space, "starvation.p95 < 600")
     assert tuned.settings == {"fair_share_starvation_timeout": 30}
     assert tuned.met
+
+
+def test_refused_points_are_said_first_with_the_most_frequent_reason() -> None:
+    timeouts = {"fair_share_starvation_timeout": [5, 500, 500.000001, 600, 700]}
+    tuned = eh.tune(START, STRICT, WORK, timeouts, "waiting.p95 < 400")
+    said = repr(tuned).split("\n")
+    assert said[0].startswith("3 of 5 points were refused, 1 of them: ")
+    assert "it must not be shorter than fair_share_starvation_timeout" in said[0]
+    assert said[1] == "2 other reasons: points.to_dict()['error']"
+    assert "points were refused" not in repr(eh.tune(START, POLICY, WORK, timeouts, "waiting.p95 < 400"))
+    one = eh.tune(START, STRICT, WORK, {"fair_share_starvation_timeout": [5, 600]}, "waiting.p95 < 400")
+    assert repr(one).startswith("1 of 2 points were refused: fair_share_aggressive_starvation_timeout is ")
+    with pytest.raises(eh.InputError, match="2 of 2 points were refused, 1 of them: "):
+        eh.tune(START, STRICT, WORK, {"fair_share_starvation_timeout": [600, 700]}, "waiting.p95 < 400")
+
+
+#: Whole jobs that all want all of a node: with the switch on they preempt each other before any is done.
+CIRCLES = eh.simulate.Workload(
+    {
+        "name": range(12),
+        "pool": [f"p{i % 4}" for i in range(12)],
+        "resources.cpu": [4] * 12,
+        "submit_time": range(0, 240, 20),
+        "run_time": [600] * 12,
+    }
+)
+SWITCH = "consider_allocation_on_fair_share_bound_preemptible"
+
+
+def test_settings_under_which_nothing_gets_done_are_not_recommended() -> None:
+    start, policy = CIRCLES.snapshot(nodes=2, cpu=4), eh.policies.YTsaurus()
+    options: dict[str, Any] = {"goal": "waiting.p95 < 600", "until": 6000}
+    tuned = eh.tune(start, policy, CIRCLES, {SWITCH: [True, False]}, **options)
+    assert tuned.settings == {SWITCH: False}
+    points = tuned.points.to_dict()
+    assert points["strain"][0] < points["strain"][1], "it would be taken by its bounds alone"
+    assert points["lost_work.cpu"][0] > points["goodput.cpu"][0]
+    kept, lost = tuned.train["goodput.cpu"], tuned.train["lost_work.cpu"]
+    assert f"goodput: {kept:,.1f} of {kept + lost:,.1f} cpu-hours" in repr(tuned).split("\n")
+    assert lost < kept
+    only = eh.tune(start, policy, CIRCLES, {SWITCH: [True]}, **options)
+    assert not only.met
+    assert "at all settings that were tried more work is lost than kept" in repr(only)
+
+
+@pytest.mark.parametrize(("kept", "vain"), [(2.0, False), (2.000001, False), (1.999999, True)])
+def test_as_much_lost_as_kept_is_not_in_vain(kept: float, vain: bool) -> None:
+    metrics = {"goodput.cpu": kept, "lost_work.cpu": 2.0, "goodput.gpu": 0.0, "lost_work.gpu": 0.0}
+    assert _in_vain(metrics) == vain

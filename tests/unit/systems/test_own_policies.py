@@ -88,6 +88,7 @@ HOOKS = sorted(
         "_repr_html_",
         "system",
         "_COMPARED",
+        "ROUNDS",
     }
 )
 

@@ -320,3 +320,45 @@ def test_tag_filters(formula: str, accepted: list[set[str]]) -> None:
 def test_broken_tag_filters(formula: str) -> None:
     with pytest.raises(ValueError, match="is "):
         TagFilter(formula)
+
+
+#: Settings that do not fit together where anything may starve aggressively, and what is at their bound.
+AGGRESSIVE: list[tuple[dict[str, Any], str, bool]] = [
+    ({"fair_share_starvation_timeout": 120}, "fair_share_aggressive_starvation_timeout", True),
+    ({"fair_share_starvation_timeout": 120.000001}, "fair_share_aggressive_starvation_timeout", False),
+]
+
+
+@pytest.mark.parametrize(("settings", "field", "fits"), AGGRESSIVE)
+def test_what_is_off_refuses_nothing(settings: dict[str, Any], field: str, fits: bool) -> None:
+    assert eh.plan(world([{"name": "p"}]), eh.policies.YTsaurus(**settings)).decisions is not None
+    if fits:
+        YTsaurusSettings(enable_aggressive_starvation=True, **settings)
+        eh.plan(world([{"name": "p", "settings": ON}]), eh.policies.YTsaurus(**settings))
+        return
+    assert problem_of(enable_aggressive_starvation=True, **settings).field == field
+    eh.plan(world([{"name": "p", "settings": OFF}]), eh.policies.YTsaurus(**settings))
+    with pytest.raises(eh.InputError) as caught:
+        eh.plan(world([{"name": "p", "settings": ON}]), eh.policies.YTsaurus(**settings))
+    assert [(p.table, p.field) for p in caught.value.problems] == [("settings", field)]
+
+
+ON, OFF = {"enable_aggressive_starvation": True}, {"enable_aggressive_starvation": False}
+
+
+def world(pools: list[dict[str, Any]]) -> eh.Snapshot:
+    """Six allocations of an operation whose fair share is half of the cluster."""
+    allocations = [
+        {"name": f"a{i}", "operation": "o", "node": "n", "resources": {"cpu": 1}, "start_time": i}
+        for i in range(6)
+    ]
+    return eh.Snapshot.from_dict(
+        {
+            "resources": {"cpu": {}},
+            "nodes": [{"name": "n", "capacity": {"cpu": 10}}],
+            "pools": [*pools, {"name": "q"}],
+            "operations": [{"name": "o", "pool": "p"}, {"name": "w", "pool": "q"}],
+            "allocations": allocations,
+            "requests": [{"name": "r", "operation": "w", "resources": {"cpu": 8}}],
+        }
+    )

@@ -68,6 +68,7 @@ class Slurm(Policy):
 
     RECORD = SLURM
     model = SlurmSettings
+    ROUNDS = "passes"
     CLOCKS: ClassVar[Mapping[str, float]] = {
         "sched_interval": 60.0,
         "bf_interval": 30.0,

@@ -26,6 +26,7 @@ from evenhand.systems.ytsaurus.rows import (
     YTsaurusRequestSettings,
     YTsaurusRows,
 )
+from evenhand.systems.ytsaurus.settings import aggressive_checks
 from evenhand.systems.ytsaurus.tag_filter import TagFilter
 
 if TYPE_CHECKING:
@@ -193,6 +194,7 @@ def row_columns(snapshot: Snapshot, s: YTsaurusSettings) -> dict[str, NDArray[An
     out = _Columns(snapshot, s)
     out.elements(own, pools + operations)
     of_pools = rows.pools
+    _expect_aggressive(of_pools, s)
     out.put("enable_aggressive", pools, _UNSET, np.int8, _of(of_pools, "enable_aggressive_starvation"))
     out.put("allow_aggressive", pools, _UNSET, np.int8, _of(of_pools, "allow_aggressive_preemption"))
     out.put("allow_normal", pools, 1, np.uint8, _of(of_pools, "allow_normal_preemption"))
@@ -204,6 +206,17 @@ def row_columns(snapshot: Snapshot, s: YTsaurusSettings) -> dict[str, NDArray[An
     if s.ssd_priority_preemption.enable:
         out["node_ssd"] = _ssd_nodes(snapshot, s.ssd_priority_preemption.node_tag_filter)
     return dict(out)
+
+
+def _expect_aggressive(pools: Mapping[int, Any], s: YTsaurusSettings) -> None:
+    """Refuse settings of the tree that do not fit together where a pool lets what is in it use them."""
+    if any(own.enable_aggressive_starvation for own in pools.values()):
+        raise_found(
+            [
+                Problem("settings", None, None, field, rule, None, f"{field} {said}")
+                for field, rule, said in aggressive_checks(s)
+            ]
+        )
 
 
 def later_columns(

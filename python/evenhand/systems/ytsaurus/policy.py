@@ -69,6 +69,7 @@ class YTsaurus(Policy):
 
     RECORD = YTSAURUS
     model = YTsaurusSettings
+    ROUNDS = "updates"
     CLOCKS: ClassVar[Mapping[str, float]] = {"heartbeat_period": 10.0}
     SHARED = columns.SHARED
     __slots__ = ()

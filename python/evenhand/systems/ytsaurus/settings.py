@@ -35,6 +35,7 @@ __all__ = [
     "YTsaurusRequestSettings",
     "YTsaurusRows",
     "YTsaurusSettings",
+    "aggressive_checks",
 ]
 
 # Where the system does not do what its document says. The defaults of the fields are the document's.
@@ -314,18 +315,25 @@ def _cross_checks(settings: YTsaurusSettings) -> list[tuple[str, str, str]]:
         least, most = number(aggressive, [plain]), number(plain, [aggressive])
         said = f"is {least}; it must not exceed preemption_satisfaction_threshold ({most})"
         found.append(("aggressive_preemption_satisfaction_threshold", "range", said))
-    plain, aggressive = (
-        settings.fair_share_starvation_timeout,
-        settings.fair_share_aggressive_starvation_timeout,
-    )
-    if settings.enable_aggressive_starvation and aggressive < plain:
-        after, first = duration(aggressive), duration(plain)
-        said = f"is {after}; it must not be shorter than fair_share_starvation_timeout ({first})"
-        found.append(("fair_share_aggressive_starvation_timeout", "range", said))
+    if settings.enable_aggressive_starvation:
+        found += aggressive_checks(settings)
     if settings.enable_infinite_resource_limits_overcommit and not settings.use_precommit_for_preemption:
         said = "is on; it needs use_precommit_for_preemption"
         found.append(("enable_infinite_resource_limits_overcommit", "needs", said))
     return found
+
+
+def aggressive_checks(settings: YTsaurusSettings) -> list[tuple[str, str, str]]:
+    """Return what is wrong with settings where anything may starve aggressively, as `broken` takes it."""
+    plain, aggressive = (
+        settings.fair_share_starvation_timeout,
+        settings.fair_share_aggressive_starvation_timeout,
+    )
+    if aggressive >= plain:
+        return []
+    after, first = duration(aggressive), duration(plain)
+    said = f"is {after}; it must not be shorter than fair_share_starvation_timeout ({first})"
+    return [("fair_share_aggressive_starvation_timeout", "range", said)]
 
 
 def _with_fair_share(values: Mapping[str, Any], before: FairShareSettings | None) -> Mapping[str, Any]:

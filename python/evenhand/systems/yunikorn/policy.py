@@ -69,6 +69,7 @@ class YuniKorn(Policy):
 
     RECORD = YUNIKORN
     model = YuniKornSettings
+    ROUNDS = "cycles"
     CLOCKS: ClassVar[Mapping[str, float]] = {"preemption_interval": 3.0}
     __slots__ = ()
 

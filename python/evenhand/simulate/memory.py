@@ -1,0 +1,79 @@
+"""What the policy of a run remembers at an instant, by name: the state that a plan begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenhand.model import Snapshot
+    from evenhand.state import State
+
+__all__ = ["remembered"]
+
+
+class _Rows:
+    """Rows of a run's core by the names that they have in a snapshot of it."""
+
+    core = None
+    total_stated = True
+
+    def __init__(self, base: Snapshot, now: Snapshot, here: Mapping[str, NDArray[Any]]) -> None:
+        self.base, self._now, self._here = base, now, here
+
+    @cached_property
+    def _names(self) -> dict[str, dict[int, Any]]:
+        return {
+            table: dict(zip(rows.tolist(), self._now.names(table), strict=True))
+            for table, rows in self._here.items()
+        }
+
+    def names_of(self, table: str, rows: Sequence[int]) -> list[Any]:
+        """Return names; None: the row has gone."""
+        if table == "nodes" and table not in self._names:
+            names = self.base.names("nodes")
+            return [names[row] for row in rows]
+        return [self._names[table].get(row) for row in rows]
+
+    def settings_by_row(self, rows: Iterable[tuple[str, Any]]) -> dict[str, dict[int, Mapping[str, Any]]]:
+        """Return no settings: nothing comes."""
+        del rows
+        return {}
+
+    def freeze(self) -> Snapshot:
+        """Return the snapshot."""
+        return self._now
+
+
+def remembered(
+    policy: Any, planner: Any, base: Snapshot, now: Snapshot, here: Mapping[str, NDArray[Any]]
+) -> State | None:
+    """Return what a run's planner remembers.
+
+    Parameters
+    ----------
+    policy, planner
+        Of the run.
+    base : Snapshot
+        Its start.
+    now : Snapshot
+        What is.
+    here : mapping of str to array
+        By table the core's row of each row of it.
+
+    Returns
+    -------
+    State or None
+        None: it has not been asked yet.
+
+    Notes
+    -----
+    O(rows).
+    """
+    if planner.updated is None:
+        return None
+    state: State = policy.remembered(planner, _Rows(base, now, here), round(now.now * 1e6))
+    return state
