@@ -201,7 +201,9 @@ def _parts(
     snapshot: Any = result.snapshot
     return (
         [[("head", title), ("", f": {counts(snapshot)}")]],
-        terminal.total_lines(view, [snapshot.total[r] for r in view.resources], totals(result), signs),
+        terminal.total_lines(
+            view, [snapshot.total[r] for r in view.resources], totals(result), signs, columns
+        ),
         terminal.tree_lines(view, rows, signs, columns),
         [
             *terminal.below_lines(view, _LISTED, signs, columns),

@@ -55,8 +55,21 @@ Line = list[tuple[str, str]]
 _WIDTH = 110
 _BAR, _WIDEST_BAR = 17, 48  # columns: in a text, and where the width is known
 _LEAST_BAR, _LEAST_NAME = 8, 24  # columns, however little room there is
+#: Columns of the tree beside the names, with their blanks; which of them go first where there is no room.
+_HEADS = {
+    "mode": 6,
+    "resource": 10,
+    "fair share": 12,
+    "usage": 7,
+    "guarantee": 11,
+    "bar": 2,
+    "satisfied": 11,
+    "pending": 9,
+}
+_DISPENSABLE = ("mode", "bar", "guarantee", "satisfied", "resource", "pending")
 _BELOW = (24, 30, 8, 10, 5, 9, 9)  # widest columns of the operations below their share
 _WIDEST, _LEAST_KEPT = 40, 24  # columns of a cell; of one that is kept where there is little room
+_LEAST_TOTALS = 2  # columns of totals that are shown in any room
 _LONG = 3600.0  # seconds
 _DEEPEST = 8  # levels that are indented; what lies deeper is marked
 
@@ -123,35 +136,62 @@ def tree_lines(
     names = [_name(view, row, glyphs) for row in rows]
     shown = [row.element for row in rows if not row.is_rest]
     used = {view.resources[view.resource[row.element]] for row in rows}
-    modes = room is None or len({view.modes[e] for e in shown}) > 1
-    satisfied = room is None or len({ratio(float(view.satisfaction[e]), glyphs) for e in shown}) > 1
-    second = (
-        0 if view.chosen is not None else min(8, max([len("resource")] + [width(clean(r)) for r in used]))
-    )
-    rest = 6 * modes + (second + 2 if second else 0) + 12 + 7 + 11 + 11 * satisfied + 9
+    second = min(8, max([len("resource")] + [width(clean(r)) for r in used]))
     wanted = max([width("".join(part)) for part in names] + [12])
+    shows = dict.fromkeys(_HEADS, True)
+    shows["resource"] = view.chosen is None
+    if room is not None:
+        shows["mode"] = len({view.modes[e] for e in shown}) > 1
+        shows["satisfied"] = len({ratio(float(view.satisfaction[e]), glyphs) for e in shown}) > 1
+    sizes = {**_HEADS, "resource": second + 2, "bar": _LEAST_BAR + 2}
+    left = [] if room is None else _crowded_out(shows, sizes, room - min(wanted, _LEAST_NAME // 2))
+    rest = sum(sizes[name] for name, is_shown in shows.items() if is_shown and name != "bar")
+    spare = (room or _WIDTH) - rest - 2 * shows["bar"]
     widest = _BAR if room is None else _WIDEST_BAR
-    columns = min(widest, max((room or _WIDTH) - rest - wanted - 2, _LEAST_BAR))
-    first = min(max((room or _WIDTH) - rest - columns - 2, _LEAST_NAME), wanted)
+    columns = min(widest, max(spare - wanted, _LEAST_BAR)) if shows["bar"] else 0
+    least = _LEAST_NAME if room is None or not left else _LEAST_NAME // 2
+    first = min(max(spare - columns, least), wanted)
     end = view.scale(list(rows))
-    scale = "0" + f"{percent(end).removesuffix('.0')}%".rjust(columns - 1)
-    header = fit("pool", first) + "  mode" * modes + ("  " + fit("resource", second) if second else "")
-    header += f"  fair share  usage  guarantee  {scale}" + "  satisfied" * satisfied + "  pending"
+    heads = {
+        "mode": "mode",
+        "resource": fit("resource", second),
+        "fair share": "fair share",
+        "usage": "usage",
+        "guarantee": "guarantee",
+        "bar": "0" + f"{percent(end).removesuffix('.0')}%".rjust(columns - 1),
+        "satisfied": "satisfied",
+        "pending": "pending",
+    }
+    header = "  ".join([fit("pool", first), *(head for name, head in heads.items() if shows[name])])
     lines: list[Line] = [[("head", header)]]
     for row, (prefix, name, more) in zip(rows, names, strict=True):
-        left = first - width(prefix) - width(more)
+        place = first - width(prefix) - width(more)
         line: Line = [("dim", prefix)]
         if row.is_rest:
             lines.append([*line, ("dim", name)])
             continue
-        own = fit(name, left, name=True, ellipsis=glyphs.ellipsis)
+        own = fit(name, place, name=True, ellipsis=glyphs.ellipsis)
         line += [("", own.rstrip() if more else own), ("dim", more)]
         if more:
-            line.append(("", " " * (left - width(own.rstrip()))))
-        parts = _numbers(view, row, second, end, columns, glyphs)
-        kept = (modes, True, True, satisfied, True)
-        lines.append(line + [run for part, keep in zip(parts, kept, strict=True) if keep for run in part])
-    return [*lines, *_legend(view, rows, glyphs, satisfied=satisfied)]
+            line.append(("", " " * (place - width(own.rstrip()))))
+        cells = _row_cells(view, row, second, end, columns, glyphs)
+        lines.append(line + [run for name in shows if shows[name] for run in [("", "  "), *cells[name]]])
+    if left:
+        said = f"{glyphs.ellipsis} {counted(len(left), 'more column')}: {', '.join(left)}"
+        lines.append([("dim", said)])
+    return [*lines, *_legend(view, rows, glyphs, satisfied=shows["satisfied"], bars=shows["bar"])]
+
+
+def _crowded_out(shows: dict[str, bool], sizes: Mapping[str, int], room: int) -> list[str]:
+    """Leave out columns that have no room, those first that say least; return their names."""
+    left = []
+    for name in _DISPENSABLE:
+        if sum(size for other, size in sizes.items() if shows[other]) <= room:
+            break
+        if shows[name]:
+            shows[name] = False
+            left.append(name)
+    return left
 
 
 def _name(view: Overview, row: Row, glyphs: Glyphs) -> tuple[str, str, str]:
@@ -168,37 +208,35 @@ def _name(view: Overview, row: Row, glyphs: Glyphs) -> tuple[str, str, str]:
     return prefix, clean(view.tree.short_name(row.element)), more
 
 
-def _numbers(
+def _row_cells(
     view: Overview, row: Row, second: int, end: float, columns: int, glyphs: Glyphs
-) -> tuple[Line, Line, Line, Line, Line]:
-    """Return mode, shares, bar, satisfaction and pending demand."""
+) -> dict[str, Line]:
+    """Return the cells of a row by the names of their columns."""
     e = row.element
     fair, usage, guarantee = float(view.fair_share[e]), float(view.usage[e]), float(view.guarantee[e])
-    cells = ""
-    if second:
-        cells += "  " + fit(clean(view.resources[view.resource[e]]), second, ellipsis=glyphs.ellipsis)
-    cells += f"  {percent(fair, glyphs):>10}  {percent(usage, glyphs):>5}  {percent(guarantee, glyphs):>9}  "
-    runs = (
-        bar(usage, fair, guarantee, end=end, columns=columns, glyphs=glyphs)
-        if row.depth
-        else [("", " " * columns)]
-    )
+    runs: Line = [("", " " * columns)]
+    if row.depth and columns:
+        runs = bar(usage, fair, guarantee, end=end, columns=columns, glyphs=glyphs)
     below = view.satisfaction[e] < 1
-    satisfied = f"  {ratio(float(view.satisfaction[e]), glyphs):>9}"
-    pending = f"  {percent(float(view.pending[e]), glyphs):>7}"
-    return (
-        [("", "  " + fit(view.modes[e], 4))],
-        [("", cells)],
-        runs,
-        [("warn" if below else "", satisfied)],
-        [("", pending)],
-    )
+    resource = clean(view.resources[view.resource[e]])
+    return {
+        "mode": [("", fit(view.modes[e], 4))],
+        "resource": [("", fit(resource, second, ellipsis=glyphs.ellipsis))],
+        "fair share": [("", f"{percent(fair, glyphs):>10}")],
+        "usage": [("", f"{percent(usage, glyphs):>5}")],
+        "guarantee": [("", f"{percent(guarantee, glyphs):>9}")],
+        "bar": runs,
+        "satisfied": [("warn" if below else "", f"{ratio(float(view.satisfaction[e]), glyphs):>9}")],
+        "pending": [("", f"{percent(float(view.pending[e]), glyphs):>7}")],
+    }
 
 
-def _legend(view: Overview, rows: Sequence[Row], glyphs: Glyphs, *, satisfied: bool) -> list[Line]:
+def _legend(
+    view: Overview, rows: Sequence[Row], glyphs: Glyphs, *, satisfied: bool, bars: bool
+) -> list[Line]:
     what = "the row's resource" if view.chosen is None else clean(view.chosen)
     keys: Line = [("", f"% of {what}")]
-    for role, word in BAR_MEANS.items():
+    for role, word in BAR_MEANS.items() if bars else ():
         keys += [("", "   "), (role, getattr(glyphs, role)), ("", " " + word)]
     hidden = any((row.pools or row.operations) and not row.is_rest for row in rows)
     means = COLUMNS_MEAN if satisfied else COLUMNS_MEAN.partition("; ")[2]
@@ -241,13 +279,16 @@ def below_lines(view: Overview, top: int, glyphs: Glyphs = UNICODE, room: int | 
         min(most, max(map(width, column)))
         for most, column in zip(_BELOW, zip(*cells, strict=True), strict=True)
     ]
-    while room is not None and sum(rooms) + 2 * (len(rooms) - 1) > room and max(rooms[:3]) > _LEAST_BAR:
-        rooms[rooms.index(max(rooms[:3]))] -= 1
+    while room is not None and sum(rooms) + 2 * (len(rooms) - 1) > room:
+        if max(rooms[:3]) > _LEAST_BAR:
+            rooms[rooms.index(max(rooms[:3]))] -= 1
+        else:
+            rooms.pop()  # the last column says least
     lines.append([("", "Those that lack the largest part of the cluster:")])
     for i, row in enumerate(cells):
         parts = [
             fit(text, rooms[j], right=j > 2, name=True, ellipsis=glyphs.ellipsis)
-            for j, text in enumerate(row)
+            for j, text in enumerate(row[: len(rooms)])
         ]
         lines.append([("dim" if i == 0 else "", "  ".join(parts))])
     return lines
@@ -262,7 +303,11 @@ def diagnostic_lines(diagnostics: Sequence[Diagnostic], top: int) -> list[Line]:
 
 
 def total_lines(
-    view: Overview, totals: Sequence[float], shares: Mapping[str, np.ndarray], glyphs: Glyphs = UNICODE
+    view: Overview,
+    totals: Sequence[float],
+    shares: Mapping[str, np.ndarray],
+    glyphs: Glyphs = UNICODE,
+    room: int | None = None,
 ) -> list[Line]:
     """Return a line a resource: the cluster's total, and shares of all of it by name."""
     columns = [
@@ -274,6 +319,10 @@ def total_lines(
     for i, cells in enumerate(columns):
         room = min(24, max(map(width, cells)))
         padded.append([fit(cell, room, right=i > 0, ellipsis=glyphs.ellipsis) for cell in cells])
+    while (
+        room is not None and len(padded) > _LEAST_TOTALS and sum(width(c[0]) + 2 for c in padded) - 2 > room
+    ):
+        padded.pop()  # shares stand in the table of pools, too
     return [[("dim" if i == 0 else "", "  ".join(row))] for i, row in enumerate(zip(*padded, strict=True))]
 
 

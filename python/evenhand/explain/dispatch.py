@@ -102,7 +102,7 @@ def _only_request(plan: Plan, name: str | int) -> tuple[str, int]:
     if len(rows["requests"]) == 1:
         return "requests", rows["requests"][0]
     names = [str(plan.snapshot.names(table)[row]) for table in rows for row in rows[table][:_NAMED]]
-    names += ["…"] * any(len(found) > _NAMED for found in rows.values())
+    names += ["..."] * any(len(found) > _NAMED for found in rows.values())
     listed = ", ".join(names) or "it has none"
     said = f"{shorten(name)!r} is an operation; ask about one of its requests and allocations: {listed}"
     raise _no_such(said, name)

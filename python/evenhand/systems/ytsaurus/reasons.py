@@ -211,7 +211,7 @@ _REQUESTS = (
         "penalty_too_high",
         "request",
         "clearing {node} would lose too much work of protected allocations",
-        "Run time × gpus of protected victims exceeds `max_preemption_penalty`, or one has all of the host.",
+        "GPU time of protected victims exceeds `max_preemption_penalty`, or one has all of the host.",
     ),
 )
 
