@@ -22,6 +22,7 @@ ROOMS = {
         "act",
         "adapters",
         "building",
+        "cli",
         "cluster",
         "config",
         "explain",
