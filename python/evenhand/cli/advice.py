@@ -10,6 +10,7 @@ ADVICE = {
     "the argument timezone=": "--timezone",
     "give until=": "give --until",
     "columns={'name': COLUMN}": "--column name=COLUMN",
+    "; header= has": "; --header has",
     "give random= or lhs=": "add --random N or --lhs N",
 }
 

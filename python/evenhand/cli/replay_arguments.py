@@ -129,6 +129,11 @@ def _trace_options(command: Parser, kinds: tuple[str, ...], what: str, suffixes:
         help="column of a table that is the workload's NAME, such as submit_time=submitted; several times",
     )
     command.add_argument(
+        "--header",
+        metavar="NAMES",
+        help="names of the columns of a table without a line of these: name,queue",
+    )
+    command.add_argument(
         "--timezone",
         metavar="NAME",
         help="time zone of a table's times that have none, such as Europe/Berlin",

@@ -120,7 +120,7 @@ def _read(args: argparse.Namespace) -> Workload:
     pools: dict[str, Any] = {} if args.pools is None else {"pools": args.pools}
     if args.machines is not None and kind != "google2011":
         raise Failure("argument --machines: only with --kind google2011", usage=True)
-    for option in ("column", "timezone"):
+    for option in ("column", "header", "timezone"):
         if getattr(args, option) is not None and kind != "table":
             raise Failure(f"argument --{option}: only with --kind table", usage=True)
     if pools and kind not in ("swf", "google2011"):
@@ -152,7 +152,8 @@ def _workload(
             return traces.philly(path, **({} if args.nodes is None else {"nodes": args.nodes}))
         case _:
             columns = once("--column", args.column) if args.column else None
-            return traces.frame(PurePath(path), columns, timezone=args.timezone)
+            header = None if args.header is None else args.header.split(",")
+            return traces.frame(PurePath(path), columns, header=header, timezone=args.timezone)
 
 
 def _unread(args: argparse.Namespace, kind: str, error: InputError) -> Failure:

@@ -61,7 +61,19 @@ def sweep(args: argparse.Namespace) -> int:
 
 #: Options that only workloads have, and those that only snapshots have.
 _OF_TRACE = (
-    *("machines", "pools", "column", "timezone", "clock", "nodes", "capacity", "head", "until", "warm_up"),
+    *(
+        "machines",
+        "pools",
+        "column",
+        "header",
+        "timezone",
+        "clock",
+        "nodes",
+        "capacity",
+        "head",
+        "until",
+        "warm_up",
+    ),
 )
 _OF_SNAPSHOT = ("state", "as_if_waiting", "on", "order", "rounding")
 

@@ -147,3 +147,22 @@ def test_a_simulation_without_end_names_the_option(tmp_path: Path, run: Any) -> 
     assert (status, "give --until, or a pace" in err, "until=" in err) == (1, True, False)
     assert run("simulate", log, *crossing, "--until", "1h", "--warm-up", "0")[0] == 0
     assert run("simulate", log)[0] == 0  # whole jobs run one after the other
+
+
+def test_a_table_without_a_line_of_names(tmp_path: Path, run: Any) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("1,1,60,2\n2,1,30,4\n")
+    nodes = ("--nodes", "1", "--capacity", "cpu=4", "--policy", "slurm", "--until", "1h")
+    status, _, err = run("simulate", path, *nodes)
+    assert (status, "; --header has the names" in err) == (1, True)
+    words = (
+        "--header",
+        "name,submit_time,run_time,resources.cpu",
+        "--table",
+        "operations",
+        "--format",
+        "json",
+    )
+    status, out, err = run("simulate", path, *nodes, *words)
+    assert (status, err) == (0, "")
+    assert json.loads(out)["operation"] == ["1", "2"]
