@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from evenhand.model import Snapshot
 
 __all__ = [
+    "OF_SHARES",
     "finding",
     "given",
     "in_part",
@@ -25,6 +26,9 @@ __all__ = [
     "of_snapshot",
     "over",
 ]
+
+#: Codes that diagnostics of shares have beside those of the update itself.
+OF_SHARES = frozenset({"gang_in_part", "guarantee_above_pool"})
 
 _RUNNING, _PREEMPTING, _SUSPENDED, _PREEMPTED = range(4)
 _SHOWN = 5

@@ -44,6 +44,7 @@ Engine = Callable[[dict[str, Any], dict[str, Any], Any], Result]
 def evenhand(snapshot: dict[str, Any], options: dict[str, Any], state: Any = None) -> Result:
     """Run the library itself."""
     import evenhand as eh
+    from evenhand.implausible import OF_SHARES
 
     shares = eh.fair_share(
         eh.Snapshot.from_dict(snapshot, order="rows"), eh.FairShareSettings(**options), state=state
@@ -51,7 +52,9 @@ def evenhand(snapshot: dict[str, Any], options: dict[str, Any], state: Any = Non
     return Result(
         rows={pair: row for row, pair in enumerate(zip(shares.kinds, shares.names, strict=True))},
         quantities=lambda name: np.asarray(shares[name]),
-        diagnostics=tuple((d.code, tuple(d.elements), d.numbers) for d in shares.diagnostics),
+        diagnostics=tuple(
+            (d.code, tuple(d.elements), d.numbers) for d in shares.diagnostics if d.code not in OF_SHARES
+        ),
         state=shares.state,
     )
 
