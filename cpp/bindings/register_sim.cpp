@@ -129,10 +129,14 @@ class Simulation {
     return py::make_tuple(turns.found(), turns.count(), turns.first());
   }
 
-  // Request, how many updates, since when; None: nothing waits in vain.
+  // Request, how many updates, since when, whether heartbeats are meant; None: nothing waits in
+  // vain.
   py::object vain() const {
     if (!engine_.in_vain() || engine_.waits() == kNoId) return py::none();
-    return py::make_tuple(engine_.waits(), engine_.vain_tries(), engine_.vain_since());
+    const Index beats = engine_.vain_heartbeats();
+    const bool by_beats = beats > engine_.vain_tries();
+    return py::make_tuple(engine_.waits(), by_beats ? beats : engine_.vain_tries(),
+                          engine_.vain_since(), by_beats);
   }
 
   Index preemptions() const {

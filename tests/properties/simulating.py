@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,8 +24,13 @@ class Drawn:
     clocks: dict[str, float]
 
 
-def drawn(seed: int, system: str) -> Drawn:
-    """Draw one from a seed: some ten operations on some three nodes, with interruptions."""
+def drawn(
+    seed: int, system: str, change: Callable[[list[dict[str, Any]], list[dict[str, Any]]], None] | None = None
+) -> Drawn:
+    """Draw one from a seed: some ten operations on some three nodes, with interruptions.
+
+    What it is made of (rows of jobs and events of nodes) may be changed before.
+    """
     rng = np.random.default_rng(seed)
     nodes = int(rng.integers(1, 5))
     pools: list[dict[str, Any]] = [{"name": "a"}, {"name": "b", "weight": 2}, {"name": "c", "parent": "a"}]
@@ -75,6 +81,8 @@ def drawn(seed: int, system: str) -> Drawn:
     if system == "ytsaurus" and rng.random() < 0.5:
         policy = policy.replace(**_particulars(rng, rows, pools, hosts))
         resources["gpu"] = {}
+    if change is not None:
+        change(rows, events)
     workload = eh.simulate.Workload(rows, pools=pools, nodes=events, resources=resources)
     # What a table does not know is a setting of the row.
     snapshot = eh.Snapshot.from_dict({"now": 0, "resources": resources, "nodes": hosts, "pools": pools})

@@ -1,5 +1,6 @@
 // When the planner is asked, and what becomes of its decisions.
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -17,6 +18,7 @@ void Engine::changed(Id node) {
   };
   if (options_.drive == Options::Drive::kHeartbeats) {
     earlier(update_at_, tick(options_.second, from));
+    earlier(wished_.update, update_at_);
     if (planner_->contended())
       look_at_all();
     else if (node != kNoId)
@@ -28,19 +30,46 @@ void Engine::changed(Id node) {
     earlier(pass_at_, tick(options_.period, from));
   else
     earlier(pass_at_, last_pass_ == kNoTime ? now_ : std::max(now_, last_pass_ + kLeast));
-  if (options_.backfill) earlier(update_at_, tick(options_.second, from));
+  earlier(wished_.pass, pass_at_);
+  if (!options_.backfill) return;
+  earlier(update_at_, tick(options_.second, from));
+  earlier(wished_.update, update_at_);
 }
 
-void Engine::look_at(Id node) { grid_.want(node, options_.literal || !planner_->idle(node)); }
+void Engine::want(Id node, bool wanted) {
+  grid_.want(node, options_.literal || wanted);
+  std::uint8_t& wished = wished_.node[node];
+  wished_.nodes += (wanted ? 1 : 0) - wished;
+  wished = wanted ? 1 : 0;
+}
+
+void Engine::look_at(Id node) { want(node, !planner_->idle(node)); }
 
 void Engine::look_at_all() {
   for (const Id node : grid_.nodes()) look_at(node);
 }
 
+// Nothing runs, or will come.
+bool Engine::quiet() const noexcept {
+  return running_count_ == 0 && away_count_ == 0 && heap_.empty() && nothing_comes();
+}
+
 // Nothing runs or waits, or will come.
-bool Engine::empty() const {
-  if (running_count_ > 0 || away_count_ > 0 || !heap_.empty() || !nothing_comes()) return false;
-  return waits() == kNoId;
+bool Engine::empty() const { return quiet() && waits() == kNoId; }
+
+// No node that is up would have room for any of what waits, if it was all free.
+bool Engine::nothing_fits() const {
+  const auto has_room = [&](const Amount* need, Id node) {
+    return state_->schedulable(node) &&
+           std::equal(need, need + width_, capacity_.row(node, width_), std::less_equal{});
+  };
+  for (Id q = 0; q < state_->requests().rows(); ++q) {
+    if (!state_->requests().present(q) || state_->pending(q) <= 0) continue;
+    const Amount* need = state_->requests().get_row(&RequestColumns::resources, q);
+    for (const Id node : state_->nodes().in_order())
+      if (has_room(need, node)) return false;
+  }
+  return true;
 }
 
 Id Engine::waits() const {
@@ -54,17 +83,14 @@ void Engine::update() {
   last_update_ = now_;
   ++log_.updates;
   const Time due = planner_->next_update();
-  if (due != now_)
-    vain_tries_ = 0;
-  else if (++vain_tries_ == 1)
-    vain_since_ = now_;
-  update_at_ = options_.literal            ? now_ + options_.second
-               : due == kNoTime || empty() ? kNoTime
-                                           : tick_after(options_.second, std::max(due - 1, now_));
+  tried(false, due, wished_.update);
+  wished_.update =
+      due == kNoTime || empty() ? kNoTime : tick_after(options_.second, std::max(due - 1, now_));
+  update_at_ = options_.literal ? now_ + options_.second : wished_.update;
   woken_.clear();
   if (planner_->wakes(woken_) || options_.literal) look_at_all();
   for (const Id node : woken_)
-    if (node != kNoId) grid_.want(node, true);
+    if (node != kNoId) want(node, true);
   note_spells();
 }
 
@@ -75,17 +101,40 @@ void Engine::decide() {
 
 void Engine::heartbeat(Id node) {
   grid_.done(now_, node);
-  if (!options_.literal && planner_->idle(node)) return grid_.want(node, false);
+  const bool idle = planner_->idle(node);
+  if (idle) want(node, false);
+  if (idle && !options_.literal) return;
   reach(node);
   ++log_.decided;
   planner_->decide({.kind = Trigger::Kind::kHeartbeats, .nodes = {&node, 1}});
   const bool decided = !planner_->decisions().rows().empty();
   if (decided) {
-    vain_tries_ = 0;
+    vain_ = {};
     carry_out(true);
     look_at(node);
-  } else {
-    grid_.want(node, options_.literal || !planner_->settled(node));
+  } else if (!idle) {
+    const bool again = !planner_->settled(node) && !empty();
+    want(node, again);
+    if (again && wished_.update == kNoTime) {
+      if (vain_.since == kNoTime) vain_.since = now_;
+      ++vain_.beats;
+    }
+  }
+}
+
+// An update, a pass or a run has decided or not, and leads to another one that is due. One that
+// nothing asked for (`wished`: when one was due) says nothing.
+void Engine::tried(bool decided, Time due, Time wished) {
+  if (decided || due == kNoTime) {
+    vain_ = {};
+  } else if (wished != kNoTime && wished <= now_) {
+    if (vain_.since == kNoTime) vain_.since = now_;
+    if (due <= now_) {
+      ++vain_.tries;
+    } else {
+      vain_.tries = 0;
+      ++vain_.later;
+    }
   }
 }
 
@@ -119,16 +168,23 @@ void Engine::pass() {
   planner_->decide({.main_pass = main, .backfill_pass = backfill});
   const bool decided = !planner_->decisions().rows().empty();
   const Time due = planner_->next_due();
+  // Room that is only planned is planned anew each time: nothing has changed.
+  const bool moved = std::ranges::any_of(planner_->decisions().rows(), [](const Decision& d) {
+    return d.action != Action::kReserve || !d.soft;
+  });
+  const bool over = !decided && due != kNoTime && quiet() && nothing_fits();
+  tried(moved, decided ? now_ : due, main ? wished_.pass : wished_.update);
+  const auto follows = [&](Time period, Time& wished, Time& at) {
+    wished = decided                  ? tick_after(period, now_)
+             : due == kNoTime || over ? kNoTime
+                                      : tick_after(period, std::max(due - 1, now_));
+    at = options_.literal ? tick_after(period, now_) : wished;
+  };
   if (main) {
     last_pass_ = now_;
-    pass_at_ = decided || options_.literal ? tick_after(options_.period, now_)
-               : due == kNoTime            ? kNoTime
-                                           : tick_after(options_.period, std::max(due - 1, now_));
+    follows(options_.period, wished_.pass, pass_at_);
   }
-  if (backfill)
-    update_at_ = decided || options_.literal ? tick_after(options_.second, now_)
-                 : due == kNoTime            ? kNoTime
-                                             : tick_after(options_.second, std::max(due - 1, now_));
+  if (backfill) follows(options_.second, wished_.update, update_at_);
   if (!decided) return;
   carry_out(false);
 }

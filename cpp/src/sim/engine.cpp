@@ -28,10 +28,11 @@ Engine::Engine(std::shared_ptr<ClusterState> state, std::shared_ptr<Planner> pla
     grid_ = HeartbeatGrid(work_.heartbeats.empty() ? state_->nodes().in_order() : work_.heartbeats,
                           begin_, options_.period);
     visited_.assign(at(state_->nodes().rows()), kNoTime);
-    update_at_ = begin_;
+    wished_.node.assign(at(state_->nodes().rows()), 0);
+    wished_.update = update_at_ = begin_;
   } else {
-    pass_at_ = begin_;
-    if (options_.backfill) update_at_ = begin_;
+    wished_.pass = pass_at_ = begin_;
+    if (options_.backfill) wished_.update = update_at_ = begin_;
   }
 }
 
@@ -103,11 +104,23 @@ bool Engine::in_turns() const {
 }
 
 bool Engine::in_vain() const {
-  return vain_tries_ >= options_.give_up_after && nothing_comes() &&
+  constexpr Time kDay = 86'400 * kMicrosecondsPerSecond;
+  constexpr Index kClocks = 8;  // of a row: instants from which on it may decide something else
+  const Index rows = state_->operations().rows() + state_->requests().rows() + state_->slots();
+  const bool by_beats = vain_heartbeats() >= options_.give_up_after && now_ - vain_.since >= kDay;
+  return (vain_.tries >= options_.give_up_after || by_beats ||
+          vain_.later >= options_.give_up_after + kClocks * rows) &&
+         nothing_comes() &&
          std::ranges::all_of(heap_, [&](const Event& event) { return stale(event); });
 }
 
-bool Engine::done() const { return next().phase == Phase::kNever; }
+bool Engine::done() const { return next().phase == Phase::kNever || asleep(); }
+
+// Every tick is visited, and none can decide anything any more.
+bool Engine::asleep() const noexcept {
+  return options_.literal && heap_.empty() && nothing_comes() && wished_.update == kNoTime &&
+         wished_.pass == kNoTime && wished_.nodes == 0;
+}
 
 void Engine::go_to(Time time) {
   if (time == now_) return;
@@ -126,6 +139,7 @@ bool Engine::run(Time until, std::size_t most, bool guarded) {
     drop_stale();
     const Next found = next();
     if (found.phase == Phase::kNever || (until != kNoTime && found.time > until)) break;
+    if (until == kNoTime && asleep()) break;
     if (steps == most) return false;
     if (guarded && in_vain()) break;
     if (guarded && turns_.found() != kNoId) {
@@ -145,7 +159,7 @@ void Engine::step(const Next& next) {
   if (next.phase >= Phase::kUpdate)
     asked_at_ = now_;
   else
-    vain_tries_ = 0;
+    vain_ = {};
   switch (next.phase) {
     case Phase::kEnd: {
       ++log_.events;

@@ -204,8 +204,8 @@ class Simulation:
         if until is not None:
             return
         if (vain := self._core.vain) is not None:
-            row, count, first = vain
-            rounds = self._policy.ROUNDS
+            row, count, first, by_beats = vain
+            rounds = "heartbeats of every node" if by_beats else self._policy.ROUNDS
             raise _endless(
                 f'at {instant(self.now, self.now)} "{self.result().request_names[row]}" waits, and nothing'
                 f" has been decided in {count} {rounds} since"

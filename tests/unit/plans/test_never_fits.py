@@ -45,6 +45,7 @@ CASES: dict[str, tuple[dict[str, Any], set[str]]] = {
     "of two nodes": ({"resources": {"cpu": 3, "gpu": 1}}, set(SYSTEMS)),
     "a tag": ({"resources": {"cpu": 4}, "node_tags": ["x", "y"]}, set()),
     "a tag of the smaller": ({"resources": {"gpu": 1}, "node_tags": ["x"]}, set(SYSTEMS)),
+    "one of two tags": ({"resources": {"cpu": 1}, "node_tags": ["x", "z"]}, set(SYSTEMS)),
     "a tag of none": ({"resources": {"cpu": 1}, "node_tags": ["z"]}, set(SYSTEMS)),
     "a node": ({"resources": {"cpu": 2}, "required_node": "n2"}, set()),
     "a smaller node": ({"resources": {"cpu": 3}, "required_node": "n2"}, set(SYSTEMS)),

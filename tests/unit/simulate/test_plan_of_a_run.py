@@ -37,6 +37,19 @@ def test_what_has_starved_is_said_to_starve(until: float, waited: str | None) ->
     assert plan.state_before.time == until
 
 
+def test_work_that_has_gone_moves_nobodys_clock() -> None:
+    """The first operation is done and has left, so that rows of the run are not those of its snapshot."""
+    rows = {"name": ["0", "a", "b"], "pool": ["x", "x", "y"], "resources.cpu": [4] * 3}
+    work = Workload({**rows, "submit_time": [0, 1, 2], "run_time": [5, 5000, 5000]})
+    run = Simulation(work.snapshot(nodes=1, cpu=4), eh.policies.YTsaurus("upstream"), work)
+    run.run(600)
+    now = run.snapshot().to_dict()
+    assert [row["name"] for row in now["operations"]] == ["a", "b"]
+    running = {row["operation"] for row in now["allocations"]}
+    (waits,) = {"a", "b"} - running
+    assert "is starving" in str(run.plan().why_not(waits))
+
+
 def test_before_its_first_step_a_run_remembers_nothing() -> None:
     work = Workload({**TWO, "run_time": [5000, 100]})
     run = Simulation(work.snapshot(nodes=1, cpu=4), eh.policies.YTsaurus(), work)

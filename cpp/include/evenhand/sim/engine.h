@@ -10,6 +10,7 @@
 // node is looked at once after each update. Memory follows what is there now, and the log.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -62,11 +63,14 @@ class Engine {
   // got done for so many turns, and what will end by itself has not run for half of them.
   bool in_turns() const;
   const Turns& turns() const noexcept { return turns_; }
-  // Does something wait without end? Nothing will come or end, and as many updates as an operation
-  // may take turns have led to nothing but the next one.
+  // Does something wait without end? Nothing will come or end, and as many updates (passes, runs)
+  // as an operation may take turns have decided nothing and led to nothing but the next one. What
+  // leads to a later instant may be a row's own clock, of which each has a few. Or as many
+  // heartbeats of every node, and a day of them: the hours of a pace have passed then.
   bool in_vain() const;
-  Index vain_tries() const noexcept { return vain_tries_; }
-  Time vain_since() const noexcept { return vain_since_; }
+  Index vain_tries() const noexcept { return std::max(vain_.tries, vain_.later); }
+  Index vain_heartbeats() const noexcept { return vain_.beats / std::max(grid_.nodes().rows(), 1); }
+  Time vain_since() const noexcept { return vain_.since; }
   Id waits() const;  // the first request that does, by its source; kNoId: none
   // By operation: seconds times what its dominant share lacked of what it was due, until now.
   Column<double> shortfall() const;
@@ -186,10 +190,15 @@ class Engine {
 
   // --- decisions
   bool nothing_comes() const noexcept;
+  bool quiet() const noexcept;
   bool empty() const;
+  bool nothing_fits() const;
   void update();
   void decide();
   void heartbeat(Id node);
+  void want(Id node, bool wanted);
+  void tried(bool decided, Time due, Time wished);
+  bool asleep() const noexcept;
   void reach(Id node);
   void pass();
   void carry_out(bool done);
@@ -261,13 +270,21 @@ class Engine {
   Time update_at_ = kNoTime;  // of updates, or of backfill passes
   Time pass_at_ = kNoTime;    // of passes
   Time last_update_ = kNoTime;
-  Time asked_at_ = kNoTime;    // the last instant at which there was an update, or it was decided
-  Time last_pass_ = kNoTime;   // at which the last one was
-  Index vain_tries_ = 0;       // updates that led to nothing but another one, in a row,
-  Time vain_since_ = kNoTime;  // and the first of them
-  Column<Time> visited_;       // by node: its last heartbeat; kNoTime: none
-  Column<Starvation> level_;   // by element
-  Column<Id> spell_;           // by element: its row; kNoId: none
+  Time asked_at_ = kNoTime;      // the last instant at which there was an update, or it was decided
+  Time last_pass_ = kNoTime;     // at which the last one was
+  struct Vain {                  // updates, passes or runs in a row that decided nothing, and led
+    Index tries = 0, later = 0;  // to one at once, to one later
+    Index beats = 0;             // heartbeats that are not the last, where no update will come
+    Time since = kNoTime;        // the first of them
+  } vain_;
+  struct Wished {  // what there would be if not every tick was visited
+    Time update = kNoTime, pass = kNoTime;
+    Column<std::uint8_t> node;
+    Index nodes = 0;
+  } wished_;
+  Column<Time> visited_;      // by node: its last heartbeat; kNoTime: none
+  Column<Starvation> level_;  // by element
+  Column<Id> spell_;          // by element: its row; kNoId: none
   Column<Id> starvation_changed_;
   Column<Lacks> lacks_;
   Id poised_ = kNoId;                                          // node

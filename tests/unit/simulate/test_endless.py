@@ -1,0 +1,166 @@
+"""Every simulation without an end of its own comes to one, in every system."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import evenhand as eh
+from evenhand.simulate import Simulation, Workload
+from tests.properties.simulating import SYSTEMS, drawn, seeds
+
+POLICIES = {
+    "ytsaurus": eh.policies.YTsaurus("upstream"),
+    "slurm": eh.policies.Slurm(),
+    "backfill": eh.policies.Slurm(SchedulerType="sched/backfill"),
+    "backendai": eh.policies.BackendAI(),
+    "yunikorn": eh.policies.YuniKorn(),
+    "yunikorn:upstream": eh.policies.YuniKorn("upstream"),
+    "gridengine": eh.policies.GridEngine(),
+    "gridengine:reserves": eh.policies.GridEngine(max_reservation=5, automatic_preemption=True),
+}
+#: What a run that goes on for ever would pass.
+STEPS = 200_000
+
+BIG = {"name": ["a", "big"], "resources.cpu": [2, 9], "submit_time": [0, 1], "run_time": [60, 50]}
+#: The first never ends by itself, whatever it said it would take.
+FOR_EVER = {"name": ["a", "b"], "resources.cpu": [4, 4], "submit_time": [0, 1], "duration": [50, 60]}
+
+
+def made(policy: Any, rows: dict[str, list[Any]], **options: Any) -> Simulation:
+    work = Workload(rows)
+    return Simulation(work.snapshot(nodes=2 if rows is BIG else 1, cpu=4, now=0), policy, work, **options)
+
+
+def ended(run: Simulation, most: int = STEPS) -> str | None:
+    """Run it to its end; return what is said if it has none."""
+    assert run.advance(None, most), "it has no end"
+    try:
+        run._must_end(None)
+    except eh.InputError as error:
+        (problem,) = error.problems
+        assert (problem.rule, problem.field) == ("endless", "until")
+        return problem.message
+    return None
+
+
+@pytest.mark.parametrize("literal", [False, True])
+@pytest.mark.parametrize("name", POLICIES)
+def test_what_fits_nowhere_ends_a_run_that_has_nothing_else(name: str, literal: bool) -> None:
+    run = made(POLICIES[name], BIG, literal=literal)
+    assert ended(run) is None
+    assert run.done
+    assert run.now < 200
+    assert run.result().metrics["jobs.finished"] == 1
+
+
+@pytest.mark.parametrize("literal", [False, True])
+@pytest.mark.parametrize("reserve", [False, True])
+@pytest.mark.parametrize("name", POLICIES)
+def test_what_never_ends_is_not_waited_for_without_end(name: str, reserve: bool, literal: bool) -> None:
+    run = made(POLICIES[name], {**FOR_EVER, "reserve": [reserve] * 2}, literal=literal, give_up_after=9)
+    said = ended(run)
+    rounds = {"yunikorn": "cycles", "gridengine": "scheduling runs"}.get(name.partition(":")[0])
+    if rounds is None:
+        assert said is None
+    else:
+        assert said is not None
+        assert f'"b" waits, and nothing has been decided in 9 {rounds} since ' in said
+
+
+@pytest.mark.parametrize("after", [2, 3, 50])
+@pytest.mark.parametrize(("name", "period"), [("yunikorn", 3), ("gridengine", 15)])
+def test_it_gives_up_after_just_as_many(name: str, period: int, after: int) -> None:
+    """The first run at 0 starts a; b comes at 1, and each run from the next tick on decides nothing."""
+    run = made(POLICIES[name], FOR_EVER, give_up_after=after)
+    steps = 0
+    while not run.advance(None, 1):
+        steps += 1
+    assert run.now == period * after
+    assert ended(run) is not None
+    for more, vain in ((-1, None), (0, (after, period * 1_000_000))):
+        other = made(POLICIES[name], FOR_EVER, give_up_after=after)
+        other.run(until=period * (after + more))
+        found = other._core.vain
+        assert (None if found is None else found[1:3]) == vain
+
+
+@pytest.mark.parametrize("name", ["yunikorn", "gridengine"])
+def test_what_ends_or_comes_is_waited_for(name: str) -> None:
+    """However many runs that takes: what will end by itself, what is to come, and an event of a node."""
+    rows = {**FOR_EVER, "run_time": [3000, 60], "duration": [None, None]}
+    run = made(POLICIES[name], rows, give_up_after=2)
+    assert ended(run) is None
+    assert run.result().metrics["jobs.finished"] == 2
+    late = {key: [*values, values[-1]] for key, values in FOR_EVER.items()} | {"name": ["a", "b", "c"]}
+    run = made(POLICIES[name], {**late, "submit_time": [0, 1, 3000]}, give_up_after=2)
+    assert ended(run) is not None
+    assert run.now > 3000
+    work = Workload(BIG, nodes={"time": [3000], "node": ["n1"], "event": ["capacity"], "capacity.cpu": [9]})
+    run = Simulation(work.snapshot(nodes=1, cpu=4, now=0), POLICIES[name], work, give_up_after=2)
+    assert ended(run) is None
+    assert run.result().metrics["jobs.finished"] == 2
+
+
+@pytest.mark.parametrize(("cpu", "ends"), [(4, False), (5, True)])
+@pytest.mark.parametrize("up", [True, False])
+def test_nodes_that_are_down_have_no_room(cpu: int, ends: bool, up: bool) -> None:
+    """What needs all of a node waits for ever where a limit is in its way, and for a node that is down."""
+    pools = [{"name": "x", "limits": {"cpu": 3}}]
+    rows = {"name": ["a"], "pool": ["x"], "resources.cpu": [cpu], "run_time": [5]}
+    events = {"time": [0], "node": ["n1"], "event": ["up" if up else "down"]}
+    work = Workload(rows, pools=pools, nodes=events)
+    start = eh.Snapshot.from_dict(
+        {
+            "now": 0,
+            "resources": {"cpu": {}},
+            "nodes": [{"name": "n1", "capacity": {"cpu": 4}}],
+            "pools": pools,
+        }
+    )
+    said = ended(Simulation(start, POLICIES["yunikorn"], work, give_up_after=5))
+    assert (said is None) == (ends or not up)
+
+
+@pytest.mark.parametrize(("after", "limit"), [(30, None), (8640, 200), (8641, 200), (8642, 200)])
+def test_heartbeats_that_decide_nothing_have_an_end(after: int, limit: int | None) -> None:
+    """Under a pace a starving operation has each node asked again; what fits nowhere never starts there.
+
+    A day after 40 s is the heartbeat after 8,640 others.
+    """
+    pace = {"max_victims_per_hour": 3} if limit is None else {"victim_cooldown": limit}
+    policy = eh.policies.YTsaurus("upstream", pace=pace)
+    rows = {"name": ["a", "b"], "pool": ["x", "y"], "resources.cpu": [1, 9], "count": [4, 1]}
+    run = made(policy, {**rows, "submit_time": [0, 1]}, give_up_after=after)
+    said = ended(run)
+    assert said is not None
+    beats = max(after, 8641)
+    assert f'"b" waits, and nothing has been decided in {beats} heartbeats of every node since 40 s' in said
+    assert run.now == 40 + 10 * (beats - 1)
+
+
+@st.composite
+def cut(draw: st.DrawFn) -> tuple[str, int, list[bool], list[bool], bool]:
+    size = st.lists(st.booleans(), min_size=13, max_size=13)
+    return draw(st.sampled_from(SYSTEMS)), draw(seeds), draw(size), draw(size), draw(st.booleans())
+
+
+@given(cut())
+@example(("gridengine", 4, [True] * 13, [True] * 13, False))
+@example(("yunikorn", 4, [True] * 13, [True] * 13, False))
+def test_every_drawn_run_has_an_end(of: tuple[str, int, list[bool], list[bool], bool]) -> None:
+    """Some of its work never ends by itself, and some fits nowhere."""
+    system, seed, endless, large, happens = of
+
+    def change(rows: list[dict[str, Any]], events: list[dict[str, Any]]) -> None:
+        for row, without_end, is_large in zip(rows, endless, large, strict=False):
+            row["run_time"] = None if without_end else row["run_time"]
+            row["resources"]["cpu"] = 99 if is_large else row["resources"]["cpu"]
+        if not happens:
+            events.clear()
+
+    one = drawn(seed, system, change)
+    ended(Simulation(one.snapshot, one.policy, one.workload, give_up_after=20, series_every=0, **one.clocks))
