@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand import _core
+from evenhand.accepted import checked
 from evenhand.arguments import Living, expect, snapshot_of
 from evenhand.building.problems import shorten
 from evenhand.diagnostics import Diagnostic
@@ -327,6 +328,7 @@ class Shares(Frozen, Tabular):
                     columns[f"{quantity}.{resource}"] = values[:, r]
         return Table(columns, title="shares", provenance=lambda: self.provenance)
 
+    @checked("shares")
     def element(self, name: str | int, *, kind: str | None = None) -> Table:
         """Return what an element has and wants, a row a resource.
 
@@ -343,6 +345,7 @@ class Shares(Frozen, Tabular):
 
         return element(self, name, kind)
 
+    @checked("shares")
     def why(self, name: str | int, *, kind: str | None = None) -> Explanation:
         """Explain what made the fair share of an element the number that it is; O(elements × resources).
 

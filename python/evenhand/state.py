@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from evenhand import _core
+from evenhand.accepted import checked
+from evenhand.arguments import expect
 from evenhand.building.jsontable import JsonRows, resting_collector
 from evenhand.building.jsontext import DEEPEST, cut, what_is_wrong
 from evenhand.building.problems import kind_of, told
@@ -138,6 +140,7 @@ class State:
             message = f"the snapshot is of {now}, before the state ({self.time}): did its clock run back?"
             raise InputError([Problem("snapshot", None, None, "now", "clock", repr(now), message)])
 
+    @checked("State.without")
     def without(self, removed: Collection[tuple[str, str]]) -> Self:
         """Return the state without what it remembers of operations and requests; O(rows of the state).
 
@@ -150,6 +153,7 @@ class State:
         -------
         State
         """
+        expect_pairs(removed)
 
         def named(table: Literal["operations", "requests"]) -> dict[str | int, _Cells]:
             return {n: of for n, of in getattr(self, table).items() if (table, str(n)) not in removed}
@@ -166,6 +170,7 @@ class State:
             victims=elements(self.victims),
         )
 
+    @checked("State.set_back")
     def set_back(self, now: float) -> Self:
         """Return the state as of an earlier instant: all its clocks are as long ago as they were.
 
@@ -228,6 +233,7 @@ class State:
 
     @classmethod
     @resting_collector()
+    @checked("State.load")
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a state file.
 
@@ -298,6 +304,7 @@ class State:
         }
         return cls(time, **tables, **fingerprints, updated=data.get("updated"))
 
+    @checked("State.save")
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state; the file is replaced at once or not at all.
 
@@ -316,6 +323,13 @@ class State:
     def _text(self) -> str:
         """Return what `save` writes."""
         return sealed(json.dumps(self.to_dict(), allow_nan=False, indent=1) + "\n")
+
+
+def expect_pairs(removed: Collection[Any]) -> None:
+    """Refuse what is no table and name."""
+    for pair in removed:
+        right = isinstance(pair, tuple | list) and len(pair) == 2 and all(isinstance(x, str) for x in pair)
+        expect(right, "without", "removed", pair, "pairs of a table and a name, both text")
 
 
 def _rows(data: Mapping[str, Any], key: str) -> list[Any] | JsonRows:

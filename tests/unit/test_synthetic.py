@@ -244,7 +244,7 @@ def test_demo_has_pools_and_operations_above_and_below_their_share() -> None:
     [
         ({"depth": 0}, "depth is at least 1"),
         ({"pools": 2, "depth": 3}, "pools is at least depth"),
-        ({"operations": -1}, "operations is not negative"),
+        ({"operations": -1}, "operations is -1; it must be a whole number from 0"),
         ({"operations": 0}, "allocations need operations"),
         ({"nodes": 0}, "nodes is at least 1"),
         ({"resources": ("cpu", "disk")}, "among cpu, memory, gpu, user_slots"),

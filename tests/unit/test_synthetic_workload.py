@@ -116,11 +116,11 @@ def test_a_profile_of_ones_own() -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"jobs": 0}, "jobs is at least 1"),
-        ({"nodes": 0}, "nodes is at least 1"),
+        ({"jobs": 0}, "jobs is 0; it must be a whole number from 1"),
+        ({"nodes": 0}, "nodes is 0; it must be a whole number from 1"),
         ({"load": 0}, "load is above 0"),
-        ({"users": 0}, "users is at least 1"),
-        ({"groups": 0}, "groups is at least 1"),
+        ({"users": 0}, "users is 0; it must be a whole number from 1"),
+        ({"groups": 0}, "groups is 0; it must be a whole number from 1"),
         ({"profile": "mira"}, "profile is one of sdsc, ricc"),
     ],
 )

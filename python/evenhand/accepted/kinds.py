@@ -16,6 +16,9 @@ import numpy as np
 
 from evenhand.building.problems import kind_of, shorten
 
+#: So many values of a list are looked at.
+_MOST = 10_000_000
+
 __all__ = ["Kind", "Refused", "kind_of_annotation", "plain"]
 
 
@@ -55,7 +58,8 @@ class Kind:
 
 def plain(value: Any) -> Any:
     """Return a NumPy scalar as what it is in Python; all else as it is."""
-    return value.item() if isinstance(value, np.bool_ | np.number | np.str_) else value
+    number = isinstance(value, np.bool_ | np.number | np.str_) and not isinstance(value, np.timedelta64)
+    return value.item() if number else value
 
 
 def _of_type(words: str, *types: type) -> Kind:
@@ -81,7 +85,7 @@ def _number(value: Any) -> Any:
         finite = False
     if not finite:
         raise Refused("finite", f"is {shorten(value)}; it must be a finite number")
-    return value
+    return value if -(2**63) <= value < 2**63 else float(value)
 
 
 def _whole(value: Any) -> int:
@@ -129,6 +133,8 @@ def _numbers(value: Any) -> Any:
     """Accept what NumPy makes numbers of; it is handed on as it is."""
     if isinstance(value, str | bytes | bytearray | memoryview | Mapping):
         raise _wrong(value, "numbers (one, or a list)")
+    if isinstance(value, range | list | tuple) and len(value) > _MOST:
+        raise Refused("length", f"has {len(value):,} values; at most {_MOST:,} are taken")
     try:
         array = np.asarray(value)
         right = array.dtype.kind in "biuf" or (
@@ -236,6 +242,9 @@ def _policy() -> Kind:
 
 
 def _either(kinds: Sequence[Kind]) -> Kind:
+    path = _SIMPLE["PathLike"]
+    if path in kinds:  # then text is one, too
+        kinds = [kind for kind in kinds if kind is not _SIMPLE["str"]]
     if _ANY in kinds:
         return _ANY
     words = [kind.words for kind in kinds if kind is not _NONE] + ["None"] * (_NONE in kinds)
@@ -265,7 +274,7 @@ def _several(of: Kind) -> str:
     )
 
 
-def _listed(of: Kind, *, sequence: bool) -> Kind:
+def _listed(of: Kind, *, sequence: bool, exact: bool = False) -> Kind:
     words = "a list" if of is _ANY else f"a list of {_several(of)}"
 
     def accept(value: Any) -> Any:
@@ -277,8 +286,12 @@ def _listed(of: Kind, *, sequence: bool) -> Kind:
             or isinstance(value, Mapping)
         ):
             raise _wrong(value, words)
+        if exact and not isinstance(value, list | tuple):
+            raise _wrong(value, words)
         if sequence and not (hasattr(value, "__len__") and hasattr(value, "__getitem__")):
             raise _wrong(value, words)
+        if hasattr(value, "__len__") and len(value) > _MOST:
+            raise Refused("length", f"has {len(value):,} values; at most {_MOST:,} are taken")
         if of is not _ANY and hasattr(value, "__len__"):
             for place, item in enumerate(value):
                 _within(of, item, f"[{place}]")
@@ -381,7 +394,7 @@ def _subscript(name: str, inner: ast.expr) -> Kind:
         return _mapping(_kind(parts[0]), _kind(parts[1]))
     if name in _LISTS or name in _COLLECTIONS:
         alike = len(parts) == 1 or (len(parts) == 2 and isinstance(parts[1], ast.Constant))
-        return _listed(_kind(parts[0]) if alike else _ANY, sequence=name in _LISTS)
+        return _listed(_kind(parts[0]) if alike else _ANY, sequence=name in _LISTS, exact=name == "list")
     return _named(name)
 
 

@@ -146,6 +146,26 @@ def _count(least: int, most: int) -> Kind:
 #: A positive number of rows, points and the like.
 COUNT = _count(1, MOST)
 
+
+def _scale(value: Any) -> float:
+    number = plain(value)
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        raise Refused("type", f"is {kind_of(value)}; it must be a positive number")
+    try:
+        right = 0 < float(number) < float("inf")
+    except OverflowError:
+        right = False
+    if not right:
+        raise Refused("range", f"is {shorten(value)}; it must be a positive, finite number")
+    return float(number)
+
+
+#: A positive, finite number.
+SCALE = Kind("a positive, finite number", _scale)
+
+#: A number of rows that may be none.
+SIZE = _count(0, MOST)
+
 #: True or false.
 FLAG = kind_of_annotation("bool")
 
@@ -204,15 +224,5 @@ def scale_of(function: str, name: str, value: Any) -> float:
     InputError
         If it is none.
     """
-    number = plain(value)
-    if isinstance(number, bool) or not isinstance(number, int | float):
-        raise refuse(function, name, value, "type", f"is {kind_of(value)}; it must be a positive number")
-    try:
-        right = 0 < float(number) < float("inf")
-    except OverflowError:
-        right = False
-    if not right:
-        raise refuse(
-            function, name, value, "range", f"is {shorten(value)}; it must be a positive, finite number"
-        )
-    return float(number)
+    found: float = taken(function, name, value, SCALE)
+    return found

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from evenhand.accepted import checked
 from evenhand.act.driver import Driver
 from evenhand.act.timing import Timing
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["act", "act_async"]
 
 
+@checked("act", adapter="Any", plan="Any")
 def act(
     plan: Plan,
     adapter: Adapter,
@@ -84,6 +86,7 @@ def act(
         return driver.report
 
 
+@checked("act", adapter="Any", plan="Any")
 async def act_async(
     plan: Plan,
     adapter: Adapter,

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
+from evenhand.errors import InputError, shorten
+
 if TYPE_CHECKING:
     from evenhand.act.book import Book
 
@@ -69,7 +71,8 @@ class Caps:
         for cap in fields(self):
             value = getattr(self, cap.name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
-                raise ValueError(f"{cap.name} is {value!r}; it must be None or a whole number from 0 up")
+                said = f"{cap.name} is {shorten(value)}; it must be None or a whole number from 0 up"
+                raise InputError.about("caps", cap.name, "type", said, shorten(value))
 
     def exceeded(
         self, book: Book, now: float, run: int, victims: Iterable[tuple[str, str | None]]

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from evenhand.accepted import checked
 from evenhand.act.apart import users
 from evenhand.act.aside import Aside
 from evenhand.act.book import Book
@@ -75,6 +76,7 @@ class Driver:
         If the journal cannot be used.
     """
 
+    @checked("Driver", adapter="Any", stop="Any")
     def __init__(
         self,
         adapter: Adapter,
@@ -188,6 +190,7 @@ class Driver:
         self._spared = self.book.busy() | jobs | self._jobs_of(owners, snapshot) | set(self._refused)
         return self.prepared(snapshot)
 
+    @checked("Driver.prepared")
     def prepared(self, snapshot: Snapshot) -> Snapshot:
         """Return a snapshot as this round plans with it: some jobs are no victims, some ask for nothing."""
         return without(spare(snapshot, self._spared | self._aside.spared), self._aside.left)
@@ -231,6 +234,7 @@ class Driver:
         if self._rotate_at is not None:
             journal.rotate(self._rotate_at)
 
+    @checked("act")
     def act(self, plan: Plan) -> Report:
         """Carry out the steps of a plan, one after the other, each after a look at the cluster.
 

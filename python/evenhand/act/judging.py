@@ -98,9 +98,10 @@ class Judged:
             self._again = Again(plan, fresh, self._done)
             self._look()
         except InputError as error:
-            self._all = [Refusal("cannot_plan", f"no plan can be made now: {error.problems[0]}")]
-        except ValueError as error:
-            self._all = [Refusal("resources_changed", str(error))]
+            first = error.problems[0]
+            changed = first.rule == "another"  # the resources, as a plan's check says
+            code, said = ("resources_changed", first.message) if changed else ("cannot_plan", None)
+            self._all = [Refusal(code, said or f"no plan can be made now: {first}")]
 
     def _look(self) -> None:
         self._check = check(self.plan, self.fresh, self._done, self._skip, self._again)

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from evenhand.errors import InputError, shorten
+
 __all__ = ["Timing"]
 
 
@@ -52,7 +54,8 @@ class Timing:
         for name in ("start", "settle", "forget", "retry", "poll", "max_age"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value < math.inf:
-                raise ValueError(f"{name} is {value!r}; it must be a number of seconds from 0 up")
+                said = f"{name} is {shorten(value)}; it must be a number of seconds from 0 up"
+                raise InputError.about("timing", name, "type", said, shorten(value))
 
     def now(self) -> float:
         """Return the time."""

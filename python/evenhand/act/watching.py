@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from evenhand.accepted import checked
 from evenhand.act.report import Report
 from evenhand.act.round import Round
 from evenhand.act.waiting import waiting_text
@@ -60,6 +61,7 @@ class Cycle:
     held_up: str = ""
 
 
+@checked("watch")
 def watch(
     driver: Driver,
     policy: Any,

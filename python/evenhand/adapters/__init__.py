@@ -5,11 +5,14 @@ Found through the entry-point group ``evenhand.adapters``; see `evenhand.adapter
 
 from __future__ import annotations
 
+import inspect
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
+from evenhand.accepted import checked
 from evenhand.adapters.guarded import follows, guarded
 from evenhand.adapters.protocol import Adapter, AdapterError, Answer, Standing
+from evenhand.errors import printable
 from evenhand.systems import SYSTEMS
 from evenhand.systems.record import named
 
@@ -37,6 +40,7 @@ def available() -> dict[str, str]:
     return {**found, **{name: f"{make.__module__}:{make.__name__}" for name, make in _own().items()}}
 
 
+@checked("adapters.load")
 def load(name: str, **options: Any) -> Adapter:
     """Return the adapter of a name.
 
@@ -59,6 +63,10 @@ def load(name: str, **options: Any) -> Adapter:
     """
     own = _own()
     if name in own:
+        try:
+            inspect.signature(own[name]).bind(**options)
+        except TypeError as error:
+            raise AdapterError(f"adapter {name!r}: {printable(str(error))}") from None
         return own[name](**options)
     for entry in entry_points(group=GROUP):
         if entry.name == name:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from evenhand.accepted import checked
 from evenhand.adapters.commands import Result, Runner
 from evenhand.adapters.protocol import AdapterError
 
@@ -82,6 +83,7 @@ class Replay:
         If it is no complete recording of this version.
     """
 
+    @checked("Replay")
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._answers: dict[tuple[str, ...], list[Result]] = {}
         self.asked: list[tuple[str, ...]] = []
@@ -174,6 +176,7 @@ class Faults(_Around):
             return Result(result.status, result.out[: int(len(result.out) * fault.part)], result.err)
         return result
 
+    @checked("Faults")
     def arrive(self, number: int | None = None) -> None:
         """Let late commands arrive: those due before command ``number``, or all of them."""
         due = [args for at, args in self._late if number is None or at < number]

@@ -14,6 +14,7 @@ from evenhand.building.dicts import TableCells, inner_cells, read_rows, unknown_
 from evenhand.building.problems import Report, kind_of
 from evenhand.building.settings import one_label_value, one_labels, plain
 from evenhand.building.single import CellError
+from evenhand.errors import WrongKindError
 from evenhand.fields import TableSpec
 from evenhand.table import Table
 
@@ -94,10 +95,11 @@ def _columns(spec: TableSpec, frame: Any, zone: tzinfo | None, report: Report) -
         table = nw.from_native(frame, eager_only=True)
     except TypeError:
         lazy = "; collect() it first" if hasattr(frame, "collect") else ""
-        raise TypeError(
+        said = (
             f"{spec.name}= takes a pandas, polars or pyarrow table, a dict of arrays or a list of dicts, "
             f"not {type(frame).__name__}{lazy}"
-        ) from None
+        )
+        raise WrongKindError.about(spec.name, None, "type", said) from None
     except nw.exceptions.DuplicateError:
         report.fail(spec.name, None, "duplicate_field", "have several columns of one name")
         return

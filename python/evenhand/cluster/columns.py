@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand import _core
+from evenhand.accepted import MOST
 from evenhand.arguments import expect
 from evenhand.building.cells import Cells, Numbers, Strings, Times, WordLists, Words, as_list
 from evenhand.building.columns import plain_number
@@ -71,7 +73,9 @@ class Listed:
     __slots__ = ("_events",)
 
     def __init__(self, events: Iterable[Any]) -> None:
-        self._events = list(events)
+        self._events = list(itertools.islice(events, MOST + 1))
+        if len(self._events) > MOST:
+            raise InputError.about("events", None, "length", f"there are more than {MOST:,} events at once")
 
     def __len__(self) -> int:
         return len(self._events)

@@ -9,6 +9,7 @@ from weakref import ref
 
 import numpy as np
 
+from evenhand.accepted import checked
 from evenhand.arguments import expect
 from evenhand.building.readback import matrix, seconds
 from evenhand.cluster.columns import Listed, given_events
@@ -158,6 +159,7 @@ class Cluster(Following):
                 self._cut()
         return self._now
 
+    @checked("update", policy="Any", state="Any")
     @one_at_a_time
     def update(self, policy: Policy | None = None, *, given: Mapping[str, Any] | None = None) -> None:
         """Update a policy's shares, statuses and queues; heartbeats use them from here on.
@@ -324,6 +326,7 @@ class Cluster(Following):
         return done
 
     @one_at_a_time
+    @checked("Cluster.usage", table='Literal["operations", "pools", "nodes"] | None')
     def usage(self, name: str | int, *, table: str | None = None) -> dict[str, float]:
         """Return what an operation, a pool or a node's allocations hold now.
 
@@ -420,6 +423,7 @@ class Cluster(Following):
         return self.copy()
 
     @one_at_a_time
+    @checked("Cluster.save")
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the cluster, its policy and all states; the file is replaced at once or not at all.
 
@@ -442,6 +446,7 @@ class Cluster(Following):
         write(path, self._kept())
 
     @classmethod
+    @checked("Cluster.load")
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a cluster that `save` wrote: its plans are what they would have been without that.
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self
 
 from annotated_types import Gt, MinLen
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from evenhand.config.checked import under_own_names
+from evenhand.config.checked import problems_of, under_own_names
+from evenhand.errors import InputError
 
 __all__ = ["FairShareSettings"]
 
@@ -98,5 +99,13 @@ class FairShareSettings(BaseModel):
         Returns
         -------
         FairShareSettings
+
+        Raises
+        ------
+        InputError
+            If a field is unknown, or a value breaks a rule.
         """
-        return type(self)(**{**self.model_dump(), **under_own_names(changes, self.ALIASES)})
+        try:
+            return type(self)(**{**self.model_dump(), **under_own_names(changes, self.ALIASES)})
+        except ValidationError as error:
+            raise InputError(problems_of(type(self), error)) from None

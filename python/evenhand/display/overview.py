@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from evenhand.building.problems import nearest
 from evenhand.display.tree import Row, Tree
+from evenhand.errors import NoSuchNameError
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
@@ -138,10 +139,11 @@ def overview(shares: Shares, resource: str | None = None) -> Overview:
     elif resource in resources:
         index = np.full(count, resources.index(resource))
     else:
-        raise ValueError(
+        said = (
             f"no resource {resource!r}; there are {', '.join(map(repr, resources))}"
             f"{nearest(resource, resources)}"
         )
+        raise NoSuchNameError.about("plot", "resource", "exists", said)
     every = np.arange(count)
 
     def column(quantity: str) -> Array:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.errors import InputError, Problem
+from evenhand.errors import InputError, Problem, shorten
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,9 +28,8 @@ class Checks:
         self, row: int | None, name: str | int | None, field: str, rule: str, value: Any, message: str
     ) -> None:
         """Note one problem; the value is shown in the sentence."""
-        shown = repr(value)
-        text = shown if len(shown) <= 60 else shown[:57] + "..."
-        subject = field if name is None else f"{field} of {name!r}"
+        text = shorten(repr(value) if isinstance(value, str) else shorten(value))
+        subject = field if name is None else f"{field} of {shorten(name)!r}"
         sentence = f"{subject}: {message}, found {text}"
         self.problems.append(Problem(self.table, row, name, field, rule, text, sentence))
 
@@ -72,3 +72,35 @@ class Checks:
         """
         if self.problems:
             raise InputError(self.problems[:SHOWN], max(0, len(self.problems) - SHOWN))
+
+
+@contextmanager
+def as_written(what: str) -> Iterator[None]:
+    """Let plain values that are not as `to_dict` gives them be one error.
+
+    Raises
+    ------
+    InputError
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+        said = f"this is nothing that to_dict gave: {type(error).__name__} at {shorten(str(error))}"
+        raise InputError.about(what, "d", "format", said) from error
+
+
+def amounts_of(what: str, amounts: Any, names: int, resources: int) -> NDArray[np.float64]:
+    """Return a table of amounts, a row a name and a column a resource.
+
+    Raises
+    ------
+    InputError
+        If it has another shape.
+    """
+    table = np.asarray(amounts, dtype=np.float64)
+    if table.shape not in ((names, resources), *(((names,),) if resources == 1 else ())):
+        said = f"amounts have the shape {table.shape}; it must be ({names}, {resources})"
+        raise InputError.about(what, "amounts", "length", said)
+    return table.reshape(names, resources)

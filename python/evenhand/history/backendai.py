@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from evenhand import _core
-from evenhand.history._check import Checks
+from evenhand.accepted import checked, fit_together
+from evenhand.arguments import expect
+from evenhand.history._check import Checks, amounts_of, as_written
 from evenhand.history.decay import DAY, Decay, Name
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ RESOURCE_WEIGHTS: Mapping[str, float] = {"cpu": 1.0, "mem": 0.001, "memory": 0.0
 """Weights of the code; any other resource has 1."""
 
 
+@checked("history.backendai")
 def normalised_usage(
     usage: Mapping[str, ArrayLike],
     capacity: Mapping[str, float],
@@ -83,6 +86,14 @@ def normalised_usage(
     # A resource that only the capacity names was not used, but counts in the mean.
     names = list(dict.fromkeys([*columns, *capacity]))
     rows = len(next(iter(columns.values()), ()))
+    for name, column in columns.items():
+        expect(
+            column.shape == (rows,),
+            "history.backendai",
+            f"usage.{name}",
+            usage[name],
+            "a list, as long as others",
+        )
     return _core.backendai_normalised_usage(
         np.column_stack([columns.get(name, np.zeros(rows)) for name in names])
         if names
@@ -93,6 +104,7 @@ def normalised_usage(
     )
 
 
+@checked("history.backendai", preset='Literal["upstream", "documented"]')
 def factor(
     normalised_usage: ArrayLike,
     weight: ArrayLike = 1.0,
@@ -125,6 +137,15 @@ def factor(
     [0.03125, 0.0009765625]
     """
     values = np.atleast_1d(np.asarray(normalised_usage, dtype=np.float64))
+    fit_together("history.backendai", normalised_usage=values, weight=weight, recorded=recorded)
+    expect(values.ndim == 1, "history.backendai", "normalised_usage", normalised_usage, "a list of numbers")
+    expect(
+        np.ndim(weight) < 2 and np.size(weight) in (1, len(values)),
+        "history.backendai",
+        "weight",
+        weight,
+        "as many",
+    )
     weights = np.broadcast_to(np.asarray(weight, dtype=np.float64), values.shape)
     checks = Checks("usage")
     checks.numbers(values, "normalised_usage", minimum=0)
@@ -133,10 +154,13 @@ def factor(
     checks.done()
     result = _core.backendai_factor(values, weights)
     if recorded is not None:
-        result[~np.asarray(recorded, dtype=bool)] = 0.0 if preset == "upstream" else 1.0
+        result[~np.broadcast_to(np.asarray(recorded, dtype=bool), result.shape)] = (
+            0.0 if preset == "upstream" else 1.0
+        )
     return result
 
 
+@checked("history.backendai", preset='Literal["upstream", "documented"]')
 def order(
     domain: ArrayLike, project: ArrayLike, user: ArrayLike, *, preset: Preset = "upstream"
 ) -> NDArray[np.int64]:
@@ -157,6 +181,9 @@ def order(
     """
     checks = Checks("usage")
     columns = [np.asarray(column, dtype=np.float64) for column in (domain, project, user)]
+    for name, column in zip(("domain", "project", "user"), columns, strict=True):
+        right = column.ndim == 1 and len(column) == columns[-1].size
+        expect(right, "history.backendai", name, column.tolist(), "a list, as long as the others")
     for name, column in zip(("domain", "project", "user"), columns, strict=True):
         checks.numbers(column, name, minimum=0, maximum=1)
     _check_preset(checks, preset)
@@ -186,6 +213,7 @@ class UsageBuckets:
     resources: tuple[str, ...]
     days: Mapping[int, Mapping[Name, tuple[float, ...]]] = field(default_factory=dict)
 
+    @checked("history.backendai")
     def add(
         self,
         names: Sequence[Name],
@@ -221,9 +249,14 @@ class UsageBuckets:
         InputError
             If a session ends before it starts, or one is running and `now` is missing.
         """
-        held = np.asarray(amounts, dtype=np.float64).reshape(len(names), len(self.resources))
+        held = amounts_of("history.backendai", amounts, len(names), len(self.resources))
         begin = np.asarray(start, dtype=np.float64)
         until = np.asarray(end, dtype=np.float64)
+        for argument, column in (("start", begin), ("end", until)):
+            expect(
+                column.shape == (len(names),), "history.backendai", argument, column.tolist(), "one a name"
+            )
+        expect(slice_seconds > 0, "history.backendai", "slice_seconds", slice_seconds, "above 0")
         running = until == np.inf
         checks = Checks("sessions")
         if running.any() and now is None:
@@ -252,6 +285,7 @@ class UsageBuckets:
                 bucket[name] = tuple(b + a * seconds for b, a in zip(before, amount, strict=True))
         return replace(self, days=days)
 
+    @checked("history.backendai", preset='Literal["upstream", "documented"]')
     def decayed(
         self,
         now: float,
@@ -294,10 +328,12 @@ class UsageBuckets:
         }
 
     @classmethod
+    @checked("history.backendai")
     def from_dict(cls, d: Mapping[str, Any]) -> UsageBuckets:
         """Undo `to_dict`."""
-        days = {int(day): {n: tuple(u) for n, u in bucket.items()} for day, bucket in d["days"].items()}
-        return cls(tuple(d["resources"]), days)
+        with as_written("history.UsageBuckets"):
+            days = {int(day): {n: tuple(u) for n, u in bucket.items()} for day, bucket in d["days"].items()}
+            return cls(tuple(d["resources"]), days)
 
 
 def _check_preset(checks: Checks, preset: str) -> None:

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from evenhand import _core
-from evenhand.history._check import Checks
+from evenhand.accepted import checked, count_of
+from evenhand.arguments import expect
+from evenhand.history._check import Checks, amounts_of, as_written
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -71,21 +73,25 @@ class Decay:
         checks.done()
 
     @classmethod
+    @checked("history.Decay")
     def exact(cls, half_life: float | timedelta = 7 * DAY) -> Decay:
         """Half of it is left after each half-life (seconds or timedelta)."""
         return cls("exact", _seconds(half_life))
 
     @classmethod
+    @checked("history.Decay")
     def slurm(cls, half_life: float | timedelta = 7 * DAY) -> Decay:
         """Slurm's PriorityDecayHalfLife (seconds or timedelta)."""
         return cls("slurm", _seconds(half_life))
 
     @classmethod
+    @checked("history.Decay")
     def gridengine(cls, halftime: float = 168) -> Decay:
         """Grid Engine's halftime in hours; −1: only running jobs count."""
         return cls("gridengine", halftime * 3600.0)
 
     @classmethod
+    @checked("history.Decay", preset='Literal["upstream", "documented"]')
     def backendai(
         cls,
         half_life_days: float = 7,
@@ -97,6 +103,7 @@ class Decay:
         flat = preset == "documented"
         return cls("exact", half_life_days * DAY, (half_life_days if flat else decay_unit_days) * DAY)
 
+    @checked("history.Decay")
     def factor(self, age: ArrayLike) -> NDArray[np.float64]:
         """Part that is left of a usage.
 
@@ -113,6 +120,7 @@ class Decay:
         ages = np.asarray(age, dtype=np.float64)
         return self._core().factor(ages.ravel()).reshape(ages.shape)
 
+    @checked("history.Decay")
     def sum(self, row: ArrayLike, amounts: ArrayLike, age: ArrayLike, *, rows: int) -> NDArray[np.float64]:
         """Add up decayed usage by row.
 
@@ -134,6 +142,12 @@ class Decay:
         O(events × resources); events are added in the order given.
         """
         values = np.asarray(amounts, dtype=np.float64)
+        places, ages = np.asarray(row), np.asarray(age, dtype=np.float64)
+        rows = count_of("history.Decay", "rows", rows, 0)
+        right = values.ndim == 2 and places.shape == ages.shape == values.shape[:1]
+        expect(right, "history.Decay", "amounts", amounts, "a table with a row for each row and age")
+        whole = places.dtype.kind in "iu" and (not len(places) or 0 <= places.min() <= places.max() < rows)
+        expect(bool(whole), "history.Decay", "row", row, f"whole numbers below {rows}")
         before = np.zeros((rows, values.shape[1]))
         return _core.accumulate_decayed(self._core(), row, values, age, before)
 
@@ -182,6 +196,7 @@ class DecayedUsage:
     values: NDArray[np.float64]
 
     @classmethod
+    @checked("history.DecayedUsage")
     def empty(cls, resources: Sequence[str], *, decay: Decay, at: float) -> DecayedUsage:
         """No usage yet at the instant `at` (seconds)."""
         checks = Checks("usage")
@@ -192,6 +207,7 @@ class DecayedUsage:
         checks.done()
         return cls(decay, float(at), tuple(resources), (), _frozen(np.zeros((0, len(resources)))))
 
+    @checked("history.DecayedUsage")
     def decayed_to(self, now: float) -> DecayedUsage:
         """Move on to a later instant `now` (seconds).
 
@@ -209,6 +225,7 @@ class DecayedUsage:
         left = self.decay.factor(now - self.at)
         return replace(self, at=float(now), values=_frozen(self.values * left))
 
+    @checked("history.DecayedUsage")
     def add(self, names: Sequence[Name], amounts: ArrayLike, *, at: ArrayLike | None = None) -> DecayedUsage:
         """Add usage, one row an event; a name may occur repeatedly or be new.
 
@@ -227,8 +244,12 @@ class DecayedUsage:
         DecayedUsage
             At the latest instant among this value's and the events'.
         """
-        rows = np.asarray(amounts, dtype=np.float64).reshape(len(names), len(self.resources))
-        times = np.broadcast_to(np.asarray(self.at if at is None else at, dtype=np.float64), (len(names),))
+        rows = amounts_of("history.DecayedUsage", amounts, len(names), len(self.resources))
+        given = np.asarray(self.at if at is None else at, dtype=np.float64)
+        expect(
+            given.shape in ((), (1,), (len(names),)), "history.DecayedUsage", "at", at, "one, or one a name"
+        )
+        times = np.broadcast_to(given, (len(names),))
         checks = Checks("usage")
         checks.numbers(rows, "amounts", names, minimum=0)
         checks.numbers(times, "at", names)
@@ -241,6 +262,7 @@ class DecayedUsage:
         values = _core.accumulate_decayed(self.decay._core(), index, rows, now - times, before)
         return replace(self, at=now, names=tuple(position), values=_frozen(values))
 
+    @checked("history.DecayedUsage")
     def keep(self, names: Sequence[Name]) -> DecayedUsage:
         """Only these rows, in this order; a name without usage gets 0."""
         position = {name: i for i, name in enumerate(self.names)}
@@ -262,12 +284,14 @@ class DecayedUsage:
         }
 
     @classmethod
+    @checked("history.DecayedUsage")
     def from_dict(cls, d: Mapping[str, Any]) -> DecayedUsage:
         """Undo `to_dict`; resources that a row leaves out are 0."""
-        resources = tuple(d["resources"])
-        rows = [[float(row.get(r, 0.0)) for r in resources] for row in d["usage"].values()]
-        start = cls.empty(resources, decay=Decay(**d["decay"]), at=d["at"])
-        return start.add(list(d["usage"]), np.array(rows).reshape(len(rows), len(resources)))
+        with as_written("history.DecayedUsage"):
+            resources = tuple(d["resources"])
+            rows = [[float(row.get(r, 0.0)) for r in resources] for row in d["usage"].values()]
+            start = cls.empty(resources, decay=Decay(**d["decay"]), at=d["at"])
+            return start.add(list(d["usage"]), np.array(rows).reshape(len(rows), len(resources)))
 
 
 def _seconds(value: float | timedelta) -> float:

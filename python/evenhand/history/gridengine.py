@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand import _core
+from evenhand.accepted import Kind, Refused, checked, fit_together, kind_of_annotation
+from evenhand.arguments import expect
+from evenhand.errors import shorten
 from evenhand.history._check import Checks
 from evenhand.history.tree import ShareTree
 from evenhand.table import Table
@@ -28,6 +31,7 @@ __all__ = [
 ]
 
 
+@checked("history.gridengine")
 def usage(types: Mapping[str, ArrayLike], weights: Mapping[str, float] | None = None) -> Floats:
     """One usage number from several kinds: Σ weight·type / Σ weights (usage_weight_list).
 
@@ -55,6 +59,7 @@ def usage(types: Mapping[str, ArrayLike], weights: Mapping[str, float] | None = 
                 None, None, f"weights.{name}", "reference", name, "expected the name of a kind of usage"
             )
     checks.done()
+    fit_together("history.gridengine", **columns)
     whole = sum(weights.values())
     if whole <= 0:
         checks.add(None, None, "weights", "range", dict(weights), "expected a sum above 0")
@@ -62,6 +67,7 @@ def usage(types: Mapping[str, ArrayLike], weights: Mapping[str, float] | None = 
     return np.asarray(sum(weights[name] * columns[name] for name in weights) / whole, dtype=np.float64)
 
 
+@checked("history.gridengine")
 def share_tree(tree: ShareTree, *, compensation_factor: float = 5.0) -> Table:
     """Long-term and short-term target shares of a share tree.
 
@@ -108,6 +114,7 @@ def share_tree(tree: ShareTree, *, compensation_factor: float = 5.0) -> Table:
     )
 
 
+@checked("history.gridengine")
 def share_tree_tickets(short_term: ArrayLike, leaf: ArrayLike, *, weight_tickets_share: float) -> Floats:
     """Share tree tickets of jobs: what their leaf is owed, in equal parts.
 
@@ -125,8 +132,15 @@ def share_tree_tickets(short_term: ArrayLike, leaf: ArrayLike, *, weight_tickets
     ndarray, shape (jobs,)
     """
     targets = np.asarray(short_term, dtype=np.float64)
-    rows = np.asarray(leaf, dtype=np.int64)
+    places = np.asarray(leaf)
     checks = Checks("jobs")
+    for name, column in (("short_term", targets), ("leaf", places)):
+        if column.ndim != 1 or (name == "leaf" and len(column) and column.dtype.kind not in "iu"):
+            checks.add(
+                None, None, name, "type", column.shape, "expected a list of numbers, of rows whole ones"
+            )
+    checks.done()
+    rows = np.where(places < len(targets), places, len(targets)).astype(np.int64)
     checks.numbers(targets, "short_term", minimum=0)
     checks.numbers(np.asarray(weight_tickets_share, dtype=np.float64), "weight_tickets_share", minimum=0)
     for job in np.flatnonzero((rows < 0) | (rows >= len(targets))).tolist():
@@ -136,6 +150,20 @@ def share_tree_tickets(short_term: ArrayLike, leaf: ArrayLike, *, weight_tickets
     return np.asarray(weight_tickets_share * targets[rows] / jobs[rows], dtype=np.float64)
 
 
+_OWNERS = kind_of_annotation("Sequence[str | int]")
+_SHARES = kind_of_annotation("Mapping[str | int, float]")
+
+
+def taken_or_none(value: Any, kind: Kind) -> bool:
+    """Whether a value is of a kind."""
+    try:
+        kind.accept(value)
+    except (Refused, RecursionError):
+        return False
+    return True
+
+
+@checked("history.gridengine", owners="Mapping[str, Any]")
 def functional_tickets(
     owners: Mapping[str, tuple[Any, Mapping[Any, float]]],
     *,
@@ -162,6 +190,11 @@ def functional_tickets(
     ndarray, shape (jobs,)
     """
     categories = ("user", "project", "department", "job")
+    for category, pair in owners.items():
+        right = isinstance(pair, tuple | list) and len(pair) == 2
+        right = right and taken_or_none(pair[0], _OWNERS) and taken_or_none(pair[1], _SHARES)
+        said = "owner of each job, and functional shares by owner"
+        expect(bool(right), "history.gridengine", f"owners[{shorten(category)!r}]", pair, said)
     weights = dict.fromkeys(categories, 0.25) if weights is None else weights
     checks = Checks("jobs")
     for category in (*owners, *weights):
@@ -186,6 +219,7 @@ def functional_tickets(
     return np.asarray(weight_tickets_functional * tickets, dtype=np.float64)
 
 
+@checked("history.gridengine")
 def urgency(
     resource_urgency: ArrayLike = 0,
     waiting_time: ArrayLike = 0,
@@ -219,11 +253,13 @@ def urgency(
     checks.numbers(resources, "resource_urgency")
     checks.numbers(np.where(free == np.inf, 0.0, free), "free_time")
     checks.done()
+    fit_together("history.gridengine", resource_urgency=resources, waiting_time=waiting, free_time=free)
     return np.asarray(
         resources + waiting * weight_waiting_time + weight_deadline / np.maximum(free, 1.0), dtype=np.float64
     )
 
 
+@checked("history.gridengine")
 def normalise(values: ArrayLike) -> Floats:
     """Scale the jobs' values to 0..1, smallest to largest; 0.5 for all where they are equal."""
     column = np.asarray(values, dtype=np.float64)
@@ -236,6 +272,7 @@ def normalise(values: ArrayLike) -> Floats:
     return np.full_like(column, 0.5) if low == high else np.asarray((column - low) / (high - low))
 
 
+@checked("history.gridengine")
 def priority(
     normalised_posix_priority: ArrayLike,
     normalised_urgency: ArrayLike,
@@ -266,6 +303,7 @@ def priority(
     }
     checks = Checks("jobs")
     total = np.zeros(())
+    fit_together("history.gridengine", **{name: values for name, (values, _) in parts.items()})
     for name, (values, weight) in parts.items():
         column = np.asarray(values, dtype=np.float64)
         checks.numbers(column, name, minimum=0, maximum=1)

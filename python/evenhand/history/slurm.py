@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from evenhand import _core
+from evenhand.accepted import checked, fit_together
+from evenhand.arguments import expect
 from evenhand.history._check import Checks
 from evenhand.history.decay import DAY
 from evenhand.history.tree import Name, ShareTree
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["age_factor", "billing", "classic", "fair_tree", "priority"]
 
 
+@checked("history.slurm")
 def classic(
     tree: ShareTree,
     *,
@@ -93,6 +96,7 @@ def classic(
     return _table(tree, {name: result[name] for name in columns}, "Slurm, classic fair share")
 
 
+@checked("history.slurm")
 def fair_tree(
     tree: ShareTree,
     *,
@@ -157,6 +161,7 @@ def fair_tree(
     return _table(tree, {name: result[name] for name in columns}, "Slurm, Fair Tree")
 
 
+@checked("history.slurm")
 def age_factor(age: ArrayLike, max_age: float = 7 * DAY) -> NDArray[np.float64]:
     """Age factor: time in the queue as a part of PriorityMaxAge (both in seconds), at most 1; any shape."""
     ages = np.asarray(age, dtype=np.float64)
@@ -167,6 +172,7 @@ def age_factor(age: ArrayLike, max_age: float = 7 * DAY) -> NDArray[np.float64]:
     return np.minimum(ages / max_age, 1.0)
 
 
+@checked("history.slurm")
 def billing(
     tres: ArrayLike, weights: ArrayLike, *, max_tres: bool = False, per_node: ArrayLike | None = None
 ) -> NDArray[np.float64]:
@@ -193,6 +199,12 @@ def billing(
     checks.numbers(amounts, "tres", minimum=0)
     checks.numbers(np.asarray(weights, dtype=np.float64), "weights", minimum=0)
     checks.done()
+    columns = amounts.shape[-1]
+    expect(amounts.ndim == 2, "history.slurm", "tres", tres, "a table, a row a job")
+    for name, value in (("weights", weights), ("per_node", per_node)):
+        expect(
+            value is None or np.shape(value) == (columns,), "history.slurm", name, value, f"{columns} numbers"
+        )
     weighted = amounts * np.asarray(weights, dtype=np.float64)
     if not max_tres:
         return np.asarray(weighted.sum(axis=1))
@@ -200,6 +212,7 @@ def billing(
     return np.asarray(weighted[:, of_node].max(axis=1, initial=0.0) + weighted[:, ~of_node].sum(axis=1))
 
 
+@checked("history.slurm")
 def priority(
     factors: Mapping[str, ArrayLike],
     weights: Mapping[str, float],
@@ -236,6 +249,7 @@ def priority(
             checks.add(None, None, f"weights.{name}", "reference", name, "expected the name of a factor")
         checks.numbers(np.asarray(weight, dtype=np.float64), f"weights.{name}", minimum=0)
     checks.done()
+    fit_together("history.slurm", **columns, site=site, nice=nice)
     total: NDArray[np.float64] = np.zeros(1)
     for name, column in columns.items():
         total = total + weights.get(name, 0.0) * column

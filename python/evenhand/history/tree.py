@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray  # noqa: TC002  the oldest pydantic looks at the fields of a setting's class
 
 from evenhand import _core
+from evenhand.accepted import checked
 from evenhand.history._check import Checks
 from evenhand.history._columns import frame_columns
 
@@ -65,6 +66,7 @@ class ShareTree:
     total: NDArray[np.bool_]
 
     @classmethod
+    @checked("history.ShareTree")
     def from_columns(cls, columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> ShareTree:
         """Build from columns of equal length; all but ``name`` may be left out, None stands for the default.
 
@@ -148,6 +150,7 @@ class ShareTree:
         return cls(tuple(names), parent, shares, inherits, usage, user, active, total)
 
     @classmethod
+    @checked("history.ShareTree")
     def from_rows(cls, rows: Iterable[Mapping[str, Any]]) -> ShareTree:
         """Build from one mapping a row, with the fields of `from_columns`."""
         table = list(rows)
@@ -155,6 +158,7 @@ class ShareTree:
         return cls.from_columns({field: [row.get(field) for row in table] for field in fields})
 
     @classmethod
+    @checked("history.ShareTree")
     def from_dict(cls, tree: Mapping[Name, Mapping[str, Any]]) -> ShareTree:
         """Build from name → fields of `from_columns`."""
         return cls.from_rows({"name": name, **fields} for name, fields in tree.items())
@@ -209,6 +213,7 @@ class ShareTree:
         """Usage of each row and all below it, shape (n,)."""
         return _core.roll_up(self.parent, self.usage, self.total)
 
+    @checked("history.ShareTree")
     def with_usage(self, usage: Mapping[Name, float] | ArrayLike) -> ShareTree:
         """Replace the usage: one number a row, or name → number (absent = 0).
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from evenhand import _core
+from evenhand.accepted import checked
 from evenhand.fields import TABLES
 from evenhand.history import backendai, gridengine, slurm
 from evenhand.history._check import Checks
@@ -27,6 +28,7 @@ __all__ = ["side_by_side"]
 _CPU = TABLES["resources"]["kind"].words.index("cpu")
 
 
+@checked("history.side_by_side", shares="Shares | Mapping[str, Any] | None")
 def side_by_side(
     snapshot: Snapshot,
     usage_history: Any = (),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.accepted import checked
 from evenhand.errors import shorten
 from evenhand.plans.columns import Name, picked
 from evenhand.plans.decisions import Beneficiary
@@ -234,6 +235,7 @@ def none_of(plan: Plan, step: int) -> str:
     return f"step {shorten(step)} {said}; steps that were: {known}"
 
 
+@checked("certificates")
 def certificates_of(plan: Plan) -> dict[int, Certificate]:
     """Return the certificate of every step that was decided with `minimum`.
 

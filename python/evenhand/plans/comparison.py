@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.accepted import checked
 from evenhand.arguments import expect
 from evenhand.errors import InputError
 from evenhand.frozen import Frozen, FrozenDict
@@ -143,6 +144,7 @@ class SideBySide(Frozen, Tabular):
             columns[f"{word}s"] = [int((of == ACTIONS.index(word)).sum()) for of in action]
         return Table(columns, title="plans, side by side")
 
+    @checked("side_by_side")
     def why(self, name: str | int, *, table: str | None = None) -> dict[str, Explanation]:
         """Ask every plan what it says of a name.
 

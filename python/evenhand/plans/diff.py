@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from evenhand.accepted import checked
 from evenhand.plans.clusters import RowDiff, rows_between, summary_of, text_of
 from evenhand.plans.columns import Name
 from evenhand.table import Table, Tabular
@@ -187,6 +188,7 @@ class PlanDiff(Tabular):
         return table_html(self.table(), head=self.summary if self else "no difference")
 
 
+@checked("diff")
 def diff(before: Plan, after: Plan) -> PlanDiff:
     """Compare two plans; O(decisions), and O(cells) if their snapshots are not the same."""
     old = {str(d.allocation): d for d in before.decisions.victims}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.accepted import MOST, checked
 from evenhand.arguments import as_json, expect
 from evenhand.building.after import taken_in_all
 from evenhand.building.readback import seconds
@@ -300,6 +301,7 @@ class Plan(Frozen, Tabular, Savable):
 
         return certificates_of(self)
 
+    @checked("certificate")
     def certificate(self, step: int) -> Certificate:
         """Return what the search for the victims of a step was asked, and what its answer rests on.
 
@@ -400,6 +402,7 @@ class Plan(Frozen, Tabular, Savable):
         for name, steps in (("done", done), ("skip", skip)):
             listed = isinstance(steps, Collection) and getattr(steps, "ndim", 1) == 1
             listed = listed and not isinstance(steps, str | bytes | Mapping)
+            listed = listed and len(steps) <= MOST
             numbers = listed and all(isinstance(step, int | np.integer) for step in steps)
             expect(numbers, "check", name, steps, "a collection of numbers of steps")
         return check(self, fresh_snapshot, done, skip)

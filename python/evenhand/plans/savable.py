@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from evenhand.accepted import checked
+
 if TYPE_CHECKING:
     import os
 
@@ -17,6 +19,7 @@ class Savable:
 
     __slots__ = ()
 
+    @checked("Plan.save")
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write what the plan was made from to a file; compressed if its name ends in ``.gz``.
 
@@ -36,6 +39,7 @@ class Savable:
         save(cast("Plan", self), path)
 
     @classmethod
+    @checked("Plan.load")
     def load(cls, path: str | os.PathLike[str]) -> Plan:
         """Return a plan that `save` or ``evenhand plan --save`` wrote: made again, and equal to that one.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.accepted import checked
 from evenhand.plans.columns import Name, objects
 from evenhand.plans.decisions import Beneficiary, Decision, Decisions
 from evenhand.reasons import ACTIONS
@@ -72,6 +73,7 @@ class Step:
         }
 
 
+@checked("steps")
 def rows_by_step(decisions: Decisions) -> dict[int, list[int]]:
     """Return the rows of every step, steps in the order of their first decisions."""
     rows: dict[int, list[int]] = {}
@@ -80,6 +82,7 @@ def rows_by_step(decisions: Decisions) -> dict[int, list[int]]:
     return rows
 
 
+@checked("steps")
 def steps_of(snapshot: Snapshot, decisions: Decisions) -> list[Step]:
     """Return the steps of decisions in order; O(decisions)."""
     every = list(decisions)

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.accepted import checked
 from evenhand.display.text import amount, clean, fit
+from evenhand.errors import InputError
 from evenhand.plot._axes import COUNTS, ROW, inked, new_figure, tidy
 from evenhand.simulate.metrics import unit_of
 
@@ -28,6 +30,7 @@ _USUAL = (
 
 
 @inked
+@checked("plot.comparison", runs="Mapping[str, Any]")
 def comparison(
     runs: Mapping[str, Mapping[str, float]],
     *,
@@ -69,9 +72,11 @@ def comparison(
         )
         names = [name for name in found if name is not None]
     if unknown := [name for name in names if name not in known]:
-        raise ValueError(f"no run has a metric {unknown[0]!r}")
+        raise InputError.about("plot.comparison", None, "choice", f"no run has a metric {unknown[0]!r}")
     if not runs or not names:
-        raise ValueError("there is nothing to compare: no run, or no metric")
+        raise InputError.about(
+            "plot.comparison", None, "choice", "there is nothing to compare: no run, or no metric"
+        )
     width = min(_COLUMNS, len(names))
     height = -(-len(names) // width)
     if figure is None:

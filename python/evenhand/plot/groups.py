@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.accepted import checked
 from evenhand.display.terminal import counted
 from evenhand.display.text import clean, fit
-from evenhand.errors import NoSuchNameError, require, shorten
+from evenhand.errors import InputError, NoSuchNameError, require, shorten
 from evenhand.plot._axes import AGGRESSIVELY, HELD, LEAVES, ROW, above, inked, marked, new_axes, tidy
 from evenhand.reasons import ACTIONS, GROUPS
 
@@ -26,6 +27,7 @@ _NAME = 28  # characters of a label
 
 
 @inked
+@checked("plot.groups")
 def groups(
     plan: Plan,
     operation: str | int,
@@ -71,7 +73,9 @@ def groups(
     O(allocations of the snapshot).
     """
     if max_allocations < 1:
-        raise ValueError(f"max_allocations is at least 1, not {max_allocations}")
+        raise InputError.about(
+            "plot.groups", None, "choice", f"max_allocations is at least 1, not {max_allocations}"
+        )
     snapshot = plan.snapshot
     names = [str(name) for name in snapshot.names("operations")]
     if str(operation) not in names:
@@ -100,7 +104,8 @@ def _resource(plan: Plan, element: int, resource: str | None) -> int:
     if resource is None:
         return int(plan.shares["dominant_resource"][element])
     if resource not in resources:
-        raise ValueError(f"no resource {resource!r}; there are {', '.join(map(repr, resources))}")
+        said = f"no resource {resource!r}; there are {', '.join(map(repr, resources))}"
+        raise NoSuchNameError.about("plot.groups", "resource", "exists", said)
     return resources.index(resource)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.accepted import checked
 from evenhand.display.text import clean, fit, in_short, width
 from evenhand.errors import NoSuchNameError, require, shorten
 from evenhand.fields import TABLES
@@ -33,6 +34,7 @@ _SHORTEST = 7  # characters that still say a name that was cut
 
 
 @inked
+@checked("plot.node")
 def node(plan: Plan, name: str | int, *, ax: Axes | None = None) -> Axes:
     """Draw what runs on a node before a plan and after it, two bars a resource.
 

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.accepted import checked
+from evenhand.arguments import expect
 from evenhand.display.overview import Overview, overview
 from evenhand.display.terminal import counted
 from evenhand.display.text import clean, fit
-from evenhand.errors import require
+from evenhand.errors import InputError, require
 from evenhand.plot._axes import HELD, LEAVES, OWED, ROW, inked, marked, new_axes, tidy
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ _NAME, _RESOURCE = 34, 20  # characters of a label, and of the one beside a bar
 
 
 @inked
+@checked("plot.pool_tree", shares="Any")
 def pool_tree(
     shares: Shares, *, resource: str | None = None, max_pools: int = 30, ax: Axes | None = None
 ) -> Axes:
@@ -60,7 +63,9 @@ def pool_tree(
     O(elements).
     """
     if max_pools < 1:
-        raise ValueError(f"max_pools is at least 1, not {max_pools}")
+        raise InputError.about("plot.pool_tree", None, "choice", f"max_pools is at least 1, not {max_pools}")
+    known = all(hasattr(shares, name) for name in ("snapshot", "names", "resources"))
+    expect(known and not isinstance(shares, type), "plot.pool_tree", "shares", shares, "Shares")
     view = overview(shares, resource)
     rows = [row for row in view.rows(top=max_pools + 1)[1:] if not row.is_rest]
     more = view.tree.pool_count - 1 - len(rows)

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from evenhand.accepted import checked
+from evenhand.arguments import expect
 from evenhand.display.palette import ABOVE, AGGRESSIVE
 from evenhand.display.terminal import counted
 from evenhand.display.text import clean, fit
+from evenhand.errors import InputError
 from evenhand.plot._axes import ROW, inked, new_axes, tidy
 from evenhand.plot._time import clock
 from evenhand.reasons import ACTIONS, STAGES
@@ -27,6 +30,7 @@ _LEGEND = 90  # characters beside each other, a key being as wide as five
 
 
 @inked
+@checked("plot.raster", result="Any")
 def raster(
     result: Result,
     *,
@@ -64,9 +68,10 @@ def raster(
     O(decisions).
     """
     if by not in ("pool", "operation"):
-        raise ValueError(f'by is "pool" or "operation", not {by!r}')
+        raise InputError.about("plot.raster", None, "choice", f'by is "pool" or "operation", not {by!r}')
     if max_rows < 1:
-        raise ValueError(f"max_rows is at least 1, not {max_rows}")
+        raise InputError.about("plot.raster", None, "choice", f"max_rows is at least 1, not {max_rows}")
+    expect(hasattr(result, "raw"), "plot.raster", "result", result, "a Result of a simulation")
     decided = result.raw["decisions"]
     of = (decided["action"] == ACTIONS.index("preempt")) & (decided["operation"] >= 0)
     hit = decided["operation"][of].astype(np.int64)

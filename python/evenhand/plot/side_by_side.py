@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.accepted import checked
 from evenhand.display.text import amount, clean, fit
-from evenhand.errors import require
+from evenhand.errors import InputError, NoSuchNameError, require
 from evenhand.plot._axes import LEAVES, ROOM, ROW, STAYS, inked, new_figure, tidy
 from evenhand.reasons import ACTIONS
 
@@ -33,6 +34,7 @@ _LOOKS: dict[str, dict[str, Any]] = {
 
 
 @inked
+@checked("plot.side_by_side")
 def side_by_side(
     plans: Mapping[str, Plan],
     *,
@@ -77,13 +79,16 @@ def side_by_side(
     from evenhand.plans.comparison import side_by_side as checked
 
     if max_operations < 1:
-        raise ValueError(f"max_operations is at least 1, not {max_operations}")
+        raise InputError.about(
+            "plot.side_by_side", None, "choice", f"max_operations is at least 1, not {max_operations}"
+        )
     plans = checked(plans).plans
     snapshot = next(iter(plans.values())).snapshot
     resources = snapshot.resources
     resource = resources[0] if resource is None else resource
     if resource not in resources:
-        raise ValueError(f"no resource {resource!r}; there are {', '.join(map(repr, resources))}")
+        said = f"no resource {resource!r}; there are {', '.join(map(repr, resources))}"
+        raise NoSuchNameError.about("plot.side_by_side", "resource", "exists", said)
     r = resources.index(resource)
     holds = _sums(snapshot, r)
     moved = [_moved(plan, r) for plan in plans.values()]

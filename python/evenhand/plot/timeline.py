@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.accepted import checked
+from evenhand.arguments import expect
 from evenhand.building.readback import NO_TIME
 from evenhand.display.text import clean, fit
-from evenhand.errors import require
+from evenhand.errors import InputError, require
 from evenhand.plot._axes import BELOW, STAYS, inked, marked, new_figure, tidy
 from evenhand.plot._time import clock
 
@@ -28,6 +30,7 @@ _NAME = 40  # characters
 
 
 @inked
+@checked("plot.timeline", result="Any")
 def timeline(
     result: Result,
     *,
@@ -67,11 +70,17 @@ def timeline(
     -----
     O(samples).
     """
+    expect(hasattr(result, "raw"), "plot.timeline", "result", result, "a Result of a simulation")
     if max_pools < 1:
-        raise ValueError(f"max_pools is at least 1, not {max_pools}")
+        raise InputError.about("plot.timeline", None, "choice", f"max_pools is at least 1, not {max_pools}")
     series = result.raw["series"]
     if not len(series["time"]):
-        raise ValueError("the run has no samples of pools; series_every is 0, or it had no length")
+        raise InputError.about(
+            "plot.timeline",
+            None,
+            "choice",
+            "the run has no samples of pools; series_every is 0, or it had no length",
+        )
     names = list(result.snapshot.names("pools"))
     rows = _chosen(result, names, pools, max_pools)
     when = clock(result)
@@ -107,7 +116,7 @@ def _chosen(
     if pools is not None:
         known = {str(name): row for row, name in enumerate(names)}
         if unknown := [pool for pool in pools if str(pool) not in known]:
-            raise ValueError(f"no pool {unknown[0]!r}")
+            raise InputError.about("plot.timeline", None, "choice", f"no pool {unknown[0]!r}")
         return np.array([known[str(pool)] for pool in pools], np.int64)
     series = result.raw["series"]
     owed = np.bincount(series["pool"], np.minimum(series["fair_share"], series["demand"]), len(names))

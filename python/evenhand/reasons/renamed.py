@@ -8,6 +8,8 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
+from evenhand.accepted import checked
+
 __all__ = ["RENAMED", "current"]
 
 #: Old name to new name. A name in it is never given to another code.
@@ -23,6 +25,7 @@ RENAMED: Final = MappingProxyType(
 )
 
 
+@checked("reasons")
 def current(code: str) -> str:
     """Return the name that a code has now.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from evenhand import _core
-from evenhand.accepted import FLAG, count_of, instant_from, taken
+from evenhand.accepted import FLAG, checked, count_of, instant_from, taken
 from evenhand.arguments import expect
 from evenhand.building.assemble import Built
 from evenhand.building.settings import labels_of
@@ -328,6 +328,7 @@ class Simulation:
         other.run(instant)
         return other
 
+    @checked("Simulation.save")
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the run into a file, from which it can continue in another process.
 
@@ -344,6 +345,7 @@ class Simulation:
         write_run(path, self)
 
     @classmethod
+    @checked("Simulation.load")
     def load(cls, path: str | os.PathLike[str]) -> Simulation:
         """Return a run that was saved.
 

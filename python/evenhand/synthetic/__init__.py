@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from evenhand.accepted import COUNT, SEED, SIZE, checked, count_of, instant_from
+from evenhand.errors import InputError, shorten
 from evenhand.synthetic import _nodes, _pools, _rows, _work, _workload
 from evenhand.synthetic._profiles import PROFILES, Profile
 from evenhand.synthetic._stream import Stream
@@ -36,10 +38,12 @@ __all__ = ["cluster", "columns", "demo", "workload"]
 
 NOW = 1_767_225_600  # 2026-01-01T00:00:00Z
 OLDEST = 14 * 86_400  # seconds since the oldest operation was started
+_SIZES = {**dict.fromkeys(("pools", "depth", "operations", "allocations", "nodes"), SIZE), "seed": SEED}
 RESOURCES = ("cpu", "memory", "gpu", "user_slots")
 STARVING = 0.06  # of the waiting operations, the unluckiest, have waited for hours or days
 
 
+@checked("synthetic.demo", seed=SEED)
 def demo(seed: int = 7) -> Snapshot:
     """Return the cluster of ``evenhand demo``.
 
@@ -61,6 +65,7 @@ def demo(seed: int = 7) -> Snapshot:
     return Snapshot.from_frames(**columns(seed=seed))
 
 
+@checked("synthetic.cluster", **_SIZES)
 def cluster(
     *,
     pools: int = 300,
@@ -122,6 +127,7 @@ def cluster(
     )
 
 
+@checked("synthetic.columns", **_SIZES)
 def columns(
     *,
     pools: int = 300,
@@ -158,6 +164,7 @@ def columns(
     }
 
 
+@checked("synthetic.workload", profile="str | Profile", jobs=COUNT, groups=COUNT, seed=SEED)
 def workload(
     *,
     jobs: int = 10_000,
@@ -244,14 +251,16 @@ def workload(
 
     shape = PROFILES.get(profile) if isinstance(profile, str) else profile
     if not isinstance(shape, Profile):
-        raise ValueError(f"synthetic workload: profile is one of {', '.join(PROFILES)}, not {profile!r}")
-    nodes = shape.nodes if nodes is None else nodes
+        said = f"profile is one of {', '.join(PROFILES)}, not {shorten(profile)!r}"
+        raise InputError.about("synthetic workload", "profile", "choice", said, shorten(profile))
+    nodes = shape.nodes if nodes is None else count_of("synthetic workload", "nodes", nodes)
     load = shape.load if load is None else load
-    users = shape.users if users is None else users
+    start = instant_from("synthetic workload", "start", start, 0.0)
+    users = shape.users if users is None else count_of("synthetic workload", "users", users)
     rules = {
         f"jobs is at least 1, not {jobs}": jobs >= 1,
         f"nodes is at least 1, not {nodes}": nodes >= 1,
-        f"load is above 0, not {load}": load > 0,
+        f"load is above 0 and at most 1000, not {load}": 0 < load <= 1000,
         f"users is at least 1, not {users}": users >= 1,
         f"groups is at least 1, not {groups}": groups >= 1,
     }
@@ -308,6 +317,7 @@ def _check(
         "resources include cpu": "cpu" in resources,
         f"utilization is above 0 and at most 1, not {utilization}": 0 < utilization <= 1,
         f"contention is at least utilization, not {contention}": contention >= utilization,
+        f"contention is at most 1000, not {contention}": contention <= 1000,
     }
     _refuse("synthetic cluster", rules)
 
@@ -315,7 +325,7 @@ def _check(
 def _refuse(what: str, rules: dict[str, bool]) -> None:
     for rule, holds in rules.items():
         if not holds:
-            raise ValueError(f"{what}: {rule}")
+            raise InputError.about(what, None, "range", rule)
 
 
 def _ages(operations: int, seed: int) -> NDArray[np.int64]:

@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evenhand.accepted import checked
 from evenhand.errors import InputError, Problem, printable
 from evenhand.plans.own import overridden
 from evenhand.systems import SYSTEMS
@@ -66,6 +67,7 @@ def from_name(name: str, **settings: Any) -> Policy:
     return from_dict({"system": system, **({"preset": preset} if preset else {}), **settings})
 
 
+@checked("from_toml")
 def from_toml(path: str | os.PathLike[str]) -> Policy:
     """Return the policy that a TOML file describes.
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from evenhand.accepted import checked
 from evenhand.arguments import expect
 from evenhand.building.problems import kind_of, nearest
 from evenhand.errors import InputError, Problem, WrongKindError, printable
@@ -42,6 +43,7 @@ _FLAGS = {"gang", "preemptible", "cut_off", "replica", "reserve"}
 _WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
+@checked("frame")
 def frame(
     data: Any,
     columns: Mapping[str, str | Any] | None = None,
@@ -82,6 +84,8 @@ def frame(
     ------
     InputError
         A column is missing or wrong, a line of a file has another number of fields, or a field is no number.
+    OSError
+        If it cannot be read.
 
     Notes
     -----

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.accepted import SCALE, checked
 from evenhand.arguments import expect
 from evenhand.simulate.workload import Workload
 from evenhand.table import Table
@@ -40,6 +41,7 @@ _WORDS = ("band", "user", "job")
 Columns = dict[str, "NDArray[Any]"]
 
 
+@checked("google2011", overcommit=SCALE, sample=SCALE)
 def google2011(
     task_events: str | os.PathLike[str] | list[str | os.PathLike[str]],
     machine_events: str | os.PathLike[str] | None = None,
@@ -80,6 +82,8 @@ def google2011(
         A file is damaged, a line breaks a rule (each says line, field and rule), or there is no task.
     MissingExtraError
         A file is compressed by zstd, and zstandard is not installed.
+    OSError
+        If it cannot be read.
 
     Notes
     -----

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from evenhand.accepted import checked
 from evenhand.arguments import expect
 from evenhand.simulate.workload import Workload
 from evenhand.traces._blocks import blocks, file_name
@@ -25,6 +26,7 @@ _AT_LEAST = {"job_id": 0, "submit_s": 0, "gpus": 1, "duration_s": 0}
 Guarantees = Literal["load", "equal"] | Mapping[str, float] | None
 
 
+@checked("philly", guarantees='Literal["load", "equal"] | Mapping[str, float] | None')
 def philly(
     path: str | os.PathLike[str],
     *,
@@ -57,6 +59,8 @@ def philly(
     ------
     InputError
         The file is damaged, a line breaks a rule (each says line, field and rule), or there is no job.
+    OSError
+        If it cannot be read.
 
     Notes
     -----

@@ -102,6 +102,8 @@ def swf(
         The file is damaged, a line breaks a rule (each says line, field and rule), or there is no job.
     MissingExtraError
         It is compressed by zstd, and zstandard is not installed.
+    OSError
+        If it cannot be read.
 
     Notes
     -----

@@ -118,9 +118,9 @@ def test_fair_tree_parent() -> None:
 
 
 def test_fair_tree_refuses_unknown_switches() -> None:
-    with pytest.raises(InputError, match="exact or floating"):
+    with pytest.raises(InputError, match=r"exact', 'floating"):
         fair_tree(DOCUMENTED, ties="rounded")
-    with pytest.raises(InputError, match="upstream or documented"):
+    with pytest.raises(InputError, match="must be one of 'upstream', 'documented'"):
         fair_tree(DOCUMENTED, tied_accounts="merged")
 
 

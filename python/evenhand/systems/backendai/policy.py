@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from pydantic import ValidationError
 
 from evenhand import _core
+from evenhand.accepted import checked
 from evenhand.building.problems import shorten
 from evenhand.config.checked import problems_of
 from evenhand.errors import InputError, Problem
@@ -81,6 +82,7 @@ class BackendAI(Policy):
         return True
 
     @classmethod
+    @checked("from_scheduler_opts")
     def from_scheduler_opts(
         cls, text: str | Mapping[str, Any], preset: str = "upstream", **changes: Any
     ) -> Self:

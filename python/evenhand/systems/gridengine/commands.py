@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from evenhand.accepted import checked
 from evenhand.building.problems import shorten
 from evenhand.errors import InputError, Problem
 from evenhand.systems.gridengine.record import LETTERS
@@ -11,6 +12,7 @@ from evenhand.systems.gridengine.record import LETTERS
 __all__ = ["parse_command", "suspend_method"]
 
 
+@checked("parse_command")
 def parse_command(text: str) -> dict[str, Any]:
     """Read a line of ``qmod`` that requests preemption.
 
@@ -63,6 +65,7 @@ def parse_command(text: str) -> dict[str, Any]:
     }
 
 
+@checked("suspend_method")
 def suspend_method(method: str, action: str) -> str:
     """Return a method that stops jobs, with the letter of the action in the place of ``$action``.
 

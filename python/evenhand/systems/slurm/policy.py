@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from evenhand import _core
+from evenhand.accepted import checked
 from evenhand.arguments import expect
 from evenhand.plans.memory import read_memory
 from evenhand.plans.plan import Plan
@@ -241,6 +242,7 @@ class Slurm(Policy):
         """Return what the jobs of a workload set."""
         return columns.Jobs.of(rows, self.settings).columns
 
+    @checked("priorities")
     def priorities(self, snapshot: Snapshot, *, normalised: bool = False) -> Table:
         """Return the priority of every job and what it is the sum of, as ``sprio -l`` does.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from evenhand import _core
+from evenhand.accepted import checked
 from evenhand.building.readback import seconds
 from evenhand.config.triggers import Heartbeat, Round
 from evenhand.errors import InputError, Problem
@@ -85,6 +86,7 @@ class YTsaurus(Policy):
         "preemptible",
     )
 
+    @checked("stages")
     def stages(self, *, ssd_node: bool = False) -> tuple[tuple[str, str], ...]:
         """Return the preemptive stages of a heartbeat, in the order in which they run.
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from evenhand.accepted import checked as accepting
 from evenhand.adapters.commands import Result, Runner, Subprocesses
 from evenhand.adapters.protocol import AdapterError, Answer, Standing
 from evenhand.errors import InputError
@@ -69,6 +70,7 @@ class GridEngine:
     name = "gridengine"
     whole = True
 
+    @accepting("GridEngine", runner="Callable | None")
     def __init__(
         self,
         *,
@@ -111,6 +113,7 @@ class GridEngine:
 
     # What is
 
+    @accepting("GridEngine.snapshot")
     def snapshot(self, leaving: Mapping[str, str] | None = None) -> Snapshot:
         """Read the cluster.
 

@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evenhand.accepted import checked
 from evenhand.arguments import instant_of
 from evenhand.building.jsontable import resting_collector
 from evenhand.diagnostics import Diagnostic
@@ -76,6 +77,42 @@ class Reading:
 
 
 @resting_collector()
+@checked(
+    "gridengine.read",
+    complexes="str | os.PathLike[str]",
+    scheduler="str | os.PathLike[str] | None",
+    queues="str | os.PathLike[str] | None",
+    hosts="str | os.PathLike[str] | None",
+    parallel="str | os.PathLike[str] | None",
+    machines="str | os.PathLike[str] | None",
+    jobs="str | os.PathLike[str] | None",
+    details="str | os.PathLike[str] | None",
+    now="Any",
+)
+@checked(
+    "gridengine.read",
+    complexes="str | os.PathLike[str]",
+    scheduler="str | os.PathLike[str] | None",
+    queues="str | os.PathLike[str] | None",
+    hosts="str | os.PathLike[str] | None",
+    parallel="str | os.PathLike[str] | None",
+    machines="str | os.PathLike[str] | None",
+    jobs="str | os.PathLike[str] | None",
+    details="str | os.PathLike[str] | None",
+    now="Any",
+)
+@checked(
+    "gridengine.read",
+    complexes="str | os.PathLike[str]",
+    scheduler="str | os.PathLike[str] | None",
+    queues="str | os.PathLike[str] | None",
+    hosts="str | os.PathLike[str] | None",
+    parallel="str | os.PathLike[str] | None",
+    machines="str | os.PathLike[str] | None",
+    jobs="str | os.PathLike[str] | None",
+    details="str | os.PathLike[str] | None",
+    now="Any",
+)
 def read(
     complexes: Source,
     *,

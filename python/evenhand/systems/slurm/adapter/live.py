@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from evenhand.accepted import checked
 from evenhand.adapters.commands import Result, Runner, Subprocesses
 from evenhand.adapters.protocol import AdapterError, Answer, Standing
 from evenhand.errors import InputError
@@ -89,6 +90,11 @@ class Slurm:
     name = "slurm"
     whole = True
 
+    @checked(
+        "Slurm",
+        evict="Literal['requeue_hold', 'requeue', 'as_planned']",
+        runner="Callable | None",
+    )
     def __init__(
         self,
         *,
@@ -100,10 +106,6 @@ class Slurm:
         runner: Runner | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        if evict not in ("requeue_hold", "requeue", "as_planned"):
-            raise ValueError(f"evict is {evict!r}; it must be requeue_hold, requeue or as_planned")
-        if pools not in ("partition", "account", "user"):
-            raise ValueError(f"pools is {pools!r}; it must be partition, account or user")
         self.evict, self.pools, self.preemptible, self.note = evict, pools, preemptible, note
         self.timeout, self.clock = timeout, clock
         self.run: Runner = runner or Subprocesses()
@@ -134,6 +136,7 @@ class Slurm:
 
     # What is
 
+    @checked("Slurm.snapshot")
     def snapshot(self, leaving: Mapping[str, str] | None = None, *, released: Iterable[str] = ()) -> Snapshot:
         """Read the cluster.
 

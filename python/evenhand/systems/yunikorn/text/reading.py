@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from evenhand.accepted import checked
 from evenhand.arguments import instant_of
 from evenhand.building.jsontable import resting_collector
 from evenhand.building.problems import nearest
@@ -77,6 +78,7 @@ class Reading:
 
 
 @resting_collector()
+@checked("yunikorn.read")
 def read(
     config: str | os.PathLike[str] | None = None,
     *,
