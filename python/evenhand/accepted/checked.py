@@ -15,6 +15,9 @@ from evenhand.errors import InputError, Problem, printable
 
 __all__ = ["checked", "fit_together", "refuse", "taken"]
 
+#: Deeper than any argument that is right.
+_DEEPEST, _WIDEST = 150, 1000
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -120,11 +123,33 @@ def checked(name: str, **kinds: Kind | str) -> Callable[[F], F]:
                         bound.arguments[argument] = {k: taken(name, k, v, each) for k, v in value.items()}
                 elif argument in every and not _is_default(signature, argument, value):
                     bound.arguments[argument] = taken(name, argument, value, every[argument])
-            return function(*bound.args, **bound.kwargs)
+            try:
+                return function(*bound.args, **bound.kwargs)
+            except RecursionError as error:
+                for argument, value in bound.arguments.items():
+                    if _deep(value):
+                        raise refuse(name, argument, value, "depth", "is nested too deeply") from error
+                raise
 
         return call
 
     return decorate
+
+
+def _deep(value: Any) -> bool:
+    """Whether a value is nested so deeply that what reads it cannot follow."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        inner: list[Any] = []
+        for one in level:
+            if isinstance(one, Mapping):
+                inner.extend(one.values())
+            elif isinstance(one, list | tuple):
+                inner.extend(one)
+        level = [one for one in inner if isinstance(one, Mapping | list | tuple)][:_WIDEST]
+        if not level:
+            return False
+    return True
 
 
 def _is_default(signature: inspect.Signature, argument: str, value: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -292,7 +293,9 @@ def _listed(of: Kind, *, sequence: bool, exact: bool = False) -> Kind:
             raise _wrong(value, words)
         if hasattr(value, "__len__") and len(value) > _MOST:
             raise Refused("length", f"has {len(value):,} values; at most {_MOST:,} are taken")
-        if of is not _ANY and hasattr(value, "__len__"):
+        if of is not _ANY and not hasattr(value, "__len__"):  # used up by looking
+            value = list(itertools.islice(value, _MOST))
+        if of is not _ANY:
             for place, item in enumerate(value):
                 _within(of, item, f"[{place}]")
         return value

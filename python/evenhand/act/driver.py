@@ -25,6 +25,7 @@ from evenhand.act.tasks import Refusal, Task
 from evenhand.act.timing import Timing
 from evenhand.act.together import Together
 from evenhand.adapters.guarded import guarded
+from evenhand.arguments import expect
 
 if TYPE_CHECKING:
     from evenhand.adapters.protocol import Adapter, Standing
@@ -93,6 +94,7 @@ class Driver:
     ) -> None:
         self.adapter, self.dry_run = guarded(adapter), dry_run
         self.caps, self.timing = caps or Caps(), timing or Timing()
+        expect(stop is None or callable(getattr(stop, "is_set", None)), "Driver", "stop", stop, "an event")
         self.stop = stop or threading.Event()
         self.report = Report()
         self._stop_file = None if stop_file is None else Path(stop_file)

@@ -66,7 +66,12 @@ def frame_columns(
 ) -> Iterator[tuple[str, Cells]]:
     """Yield the columns of a frame by name; see `read_frame`. What is null within an object is absent."""
     for name, cells in _columns(spec, frame, zone, report):
-        yield name, [_given(cell) for cell in cells] if isinstance(cells, list) else cells
+        try:
+            said = [_given(cell) for cell in cells] if isinstance(cells, list) else cells
+        except RecursionError:
+            report.fail(spec.name, name, "depth", "has a cell that is nested too deeply")
+            continue
+        yield name, said
 
 
 def _given(cell: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.arguments import expect
+from evenhand.accepted import kind_of_annotation, taken
 from evenhand.building.problems import nearest
 from evenhand.errors import InputError, NoSuchNameError, shorten
 from evenhand.explain.decided import explain_resumed, explain_start, explain_victim, rows_of
@@ -23,6 +23,9 @@ __all__ = ["TABLES", "find", "why", "why_not"]
 #: Where a name is looked for, in this order.
 TABLES = ("allocations", "requests", "operations", "pools", "nodes")
 _NAMED = 5
+
+
+_NAME = kind_of_annotation("str | int")
 
 
 def find(plan: Plan, name: str | int, tables: tuple[str, ...]) -> tuple[str, int]:
@@ -46,9 +49,8 @@ def find(plan: Plan, name: str | int, tables: tuple[str, ...]) -> tuple[str, int
     KeyError
         If none of the tables has it.
     """
-    right = isinstance(name, str | int | np.integer) and not isinstance(name, bool)
-    expect(right, "why", "name", name, "a name (text or an integer)")
-    wanted = name if isinstance(name, str) else shorten(int(name))
+    name = taken("why", "name", name, _NAME)
+    wanted = str(name)
     for table in tables:
         for row, known in enumerate(plan.snapshot.names(table)):
             if str(known) == wanted:

@@ -7,7 +7,7 @@ from typing import Any
 
 from evenhand.arguments import expect
 from evenhand.building.problems import kind_of
-from evenhand.errors import WrongKindError
+from evenhand.errors import WrongKindError, shorten
 
 __all__ = ["columns_of", "frame_columns"]
 
@@ -15,6 +15,9 @@ __all__ = ["columns_of", "frame_columns"]
 def columns_of(data: Any) -> dict[str, Any]:
     """Columns of a mapping of columns, of rows (mappings) or of a data frame."""
     if isinstance(data, Mapping):
+        for name, column in data.items():
+            listed = hasattr(column, "__len__") and not isinstance(column, str | bytes)
+            expect(listed, "history", f"column {shorten(name)!r}", column, "a list or an array")
         return dict(data)
     if (
         isinstance(data, Iterable)
@@ -39,7 +42,7 @@ def frame_columns(frame: Any) -> dict[str, list[Any]]:
         said = f"this is {kind_of(frame)}; it must be a frame, columns by name or rows"
         raise WrongKindError.about("history", "frame", "type", said) from None
     columns = {}
-    for field in table.columns:
-        pairs = zip(table[field].to_list(), table[field].is_null().to_list(), strict=True)
-        columns[field] = [None if null else value for value, null in pairs]
+    for column in table.iter_columns():
+        pairs = zip(column.to_list(), column.is_null().to_list(), strict=True)
+        columns[str(column.name)] = [None if null else value for value, null in pairs]
     return columns

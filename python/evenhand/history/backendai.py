@@ -154,6 +154,8 @@ def factor(
     checks.done()
     result = _core.backendai_factor(values, weights)
     if recorded is not None:
+        fits = np.shape(recorded) in ((), (1,), result.shape)
+        expect(fits, "history.backendai", "recorded", recorded, "one flag, or one a row")
         result[~np.broadcast_to(np.asarray(recorded, dtype=bool), result.shape)] = (
             0.0 if preset == "upstream" else 1.0
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.accepted import MOST, checked
+from evenhand.accepted import MOST, checked, plain
 from evenhand.arguments import as_json, expect
 from evenhand.building.after import taken_in_all
 from evenhand.building.readback import seconds
@@ -403,7 +403,7 @@ class Plan(Frozen, Tabular, Savable):
             listed = isinstance(steps, Collection) and getattr(steps, "ndim", 1) == 1
             listed = listed and not isinstance(steps, str | bytes | Mapping)
             listed = listed and len(steps) <= MOST
-            numbers = listed and all(isinstance(step, int | np.integer) for step in steps)
+            numbers = listed and all(isinstance(plain(step), int) for step in steps)
             expect(numbers, "check", name, steps, "a collection of numbers of steps")
         return check(self, fresh_snapshot, done, skip)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.accepted import checked
 from evenhand.arguments import expect, snapshot_of
 from evenhand.building.problems import nearest, shorten
 from evenhand.config.triggers import Heartbeat
@@ -166,6 +167,7 @@ class Victims(Frozen, Tabular):
         return f"<p>{safe(self.message)}</p>{body}"
 
 
+@checked("victims", snapshot="Any", policy="Any", state="Any", node="Any")
 def victims(
     snapshot: Snapshot | Cluster,
     policy: Policy,

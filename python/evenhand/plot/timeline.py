@@ -83,6 +83,7 @@ def timeline(
         )
     names = list(result.snapshot.names("pools"))
     rows = _chosen(result, names, pools, max_pools)
+    expect(len(rows) > 0, "plot.timeline", "pools", pools, "names of pools, one at least")
     when = clock(result)
     if figure is None:
         figure = new_figure(9, 0.9 + _PANEL * len(rows))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from evenhand.accepted import plain
 from evenhand.arguments import expect
 from evenhand.config.triggers import Heartbeat, SchedulingRun
 from evenhand.plans.mapped import MappedCore, answers
@@ -57,7 +56,8 @@ def moment(result: Result, decision: int) -> Moment:
     Moment
     """
     times = result.raw["decisions"]["time"]
-    whole = isinstance(decision, int | np.integer) and not isinstance(decision, bool)
+    decision = plain(decision)
+    whole = isinstance(decision, int) and not isinstance(decision, bool)
     right = whole and 0 <= decision < len(times)
     expect(right, "simulation", "decision", decision, f"a row of the {len(times)} decisions")
     decision = int(decision)

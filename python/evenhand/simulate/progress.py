@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,6 +18,16 @@ Progress = bool | Callable[[float, float], object]
 
 #: Takes how much is done.
 Tell = Callable[[float], None]
+
+
+def _takes_two(function: Any) -> bool:
+    try:
+        inspect.signature(function).bind(0.0, 0.0)
+    except TypeError:
+        return False
+    except ValueError:  # it does not say
+        return True
+    return True
 
 
 @contextmanager
@@ -47,7 +58,7 @@ def telling(function: str, progress: Any, total: float, unit: str, said: str) ->
         with require("tqdm.auto", "progress").tqdm(total=total, unit=unit, desc=said) as bar:
             yield lambda done: bar.update(done - bar.n)
         return
-    if not callable(progress):
+    if not callable(progress) or isinstance(progress, type) or not _takes_two(progress):
         expected = "true, false, or a function of what is done and of how much"
         raise refuse(function, "progress", progress, "type", f"is {kind_of(progress)}; it must be {expected}")
     yield lambda done: (progress(done, total), None)[1]

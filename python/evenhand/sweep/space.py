@@ -126,8 +126,10 @@ class Space:
         right = isinstance(given, Mapping) and len(given) > 0
         expect(right, "sweep", "space", given, "an object (dotted name of a setting: its values)")
         self.values: dict[str, tuple[Any, ...] | Between] = {}
+        if "policy" not in given:
+            expect_policy("sweep", policy)
         self.policies: tuple[Any, ...] = (policy,)
-        self.labels: tuple[str, ...] = (repr(policy),)
+        self.labels: tuple[str, ...] = () if "policy" in given else (repr(policy),)
         for name, values in given.items():
             expect(isinstance(name, str), "space", "a key", name, "text: the dotted name of a setting")
             if name == "policy":

@@ -15,7 +15,7 @@ import numpy as np
 from evenhand.accepted import checked
 from evenhand.arguments import expect
 from evenhand.building.problems import kind_of, nearest
-from evenhand.errors import InputError, Problem, WrongKindError, printable
+from evenhand.errors import InputError, Problem, WrongKindError, printable, shorten
 from evenhand.simulate.given import columns_of_rows
 from evenhand.simulate.workload import Workload
 from evenhand.traces._blocks import blocks, file_name
@@ -106,6 +106,11 @@ def frame(
     given, lines = _csv(data, header) if file else (_columns(data), None)
     table = file_name(data) if file else "frame"
     wanted = {name: name for name in given} if columns is None else dict(columns)
+    for name, column in given.items():
+        shown = shorten(name)
+        expect(
+            hasattr(column, "__len__"), "frame", f"data[{shown!r}]", column, "a column: a list or an array"
+        )
     rows = len(next(iter(given.values()))) if given else 0
     wrong = Wrong(table)
     found: dict[str, Any] = {}
