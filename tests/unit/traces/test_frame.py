@@ -182,7 +182,7 @@ def test_a_line_ends_as_the_header_does(tmp_path: Path) -> None:
 
 
 def test_bars_within_comma_separated_values_are_text(tmp_path: Path) -> None:
-    w = eh.traces.frame(write(tmp_path, ["id,p", "a,x|y"], "log.csv"), {"name": "id", "pool": "p"})
+    w = eh.traces.frame(write(tmp_path, ["id,p|q", "a,x|y"], "log.csv"), {"name": "id", "pool": "p|q"})
     assert w.operations().to_dict()["pool"] == ["x|y"]
 
 
