@@ -13,6 +13,7 @@ TEST(After, NeverLeavesTheRange) {
   EXPECT_EQ(after(kForever, 1), kForever);
   EXPECT_EQ(after(kForever, 0), kForever);
   EXPECT_EQ(after(kForever - 7, 7), kForever);
+  EXPECT_EQ(after(kForever - 6, 7), kForever);
   EXPECT_EQ(after(kForever - 8, 7), kForever - 1);
 }
 

@@ -126,6 +126,7 @@ class Causes:
         if self._only_reserves(rows):
             return found
         room: dict[int, Any] = {}
+        used: dict[int, Any] = {}  # more (or less) of each element by the step itself, so far
         for row in rows:
             c = self.decisions.column
             operation = self._now("operations", int(c("operation")[row]))
@@ -134,7 +135,10 @@ class Causes:
             takes = change(self.decisions, row)
             preempts = c("action")[row] == _PREEMPT
             if not preempts:
-                found += self._limits(row, operation, takes)
+                found += self._limits(row, operation, takes, used)
+            for element in self.live.path(self.live.pools + operation):
+                used[element] = used.get(element, 0) + takes
+            if not preempts:
                 takes = np.asarray(c("needed")[row], np.int64)
             elif c("reason")[row] in _REPAIRS and node is not None:
                 found += self._violation(row, node)
@@ -316,11 +320,11 @@ class Causes:
         code = "cluster_full" if place == CLUSTER else "node_full"
         return Found(row, code, {"missing": objects(self.new, lacks[None, :])[0], **named})
 
-    def _limits(self, row: int, operation: int, needed: Any) -> list[Found]:
+    def _limits(self, row: int, operation: int, needed: Any, used: Mapping[int, Any]) -> list[Found]:
         for element in self.live.path(self.live.pools + operation):
             if not self.bounded[element]:
                 continue
-            over = self.live.usage[element] + needed - self.limits[element]
+            over = self.live.usage[element] + used.get(element, 0) + needed - self.limits[element]
             over = np.where(self.limited[element] & (needed > 0), np.maximum(over, 0), 0)
             if over.any():
                 missing = objects(self.new, over[None, :])[0]
