@@ -23,6 +23,11 @@ def _decided(plans: list[Plan]) -> Any:
     return [essence(one) for one in plans]
 
 
+def _done(plans: list[Plan]) -> Any:
+    """Return what is decided, without what is told of the rows."""
+    return [{name: part for name, part in one.items() if name != "diagnostics"} for one in _decided(plans)]
+
+
 def _first(plans: list[Plan]) -> Any:
     """Return what is decided first: what starts sorts by its name, which comes of its request's."""
     return _decided(plans[:1])
@@ -102,7 +107,7 @@ _ALL: Final = (
     Relation("units_scaled", changes.units_scaled),
     Relation("rows_added", changes.rows_added),
     Relation("other_order", changes.other_order),
-    Relation("unread_left_out", changes.unread_left_out),
+    Relation("unread_left_out", changes.unread_left_out, _done, _done),
     Relation("as_frames", forms.as_frames),
     Relation("as_json", forms.as_json),
     Relation("checked_at_once", _checked_at_once, _nothing, _checked),
