@@ -1,4 +1,4 @@
-"""Checks count against limits what a step gives back, what it takes, and only limits that the policy reads."""
+"""Checks count what a step gives back and takes against limits, and only those that the policy reads."""
 
 from __future__ import annotations
 
