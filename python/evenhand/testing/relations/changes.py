@@ -226,24 +226,33 @@ def _amounts(data: Data, change: Callable[[Data], Data], *, shares: bool) -> Non
 
 
 def units_scaled(case: Case, chance: Random) -> Changed:
-    """Count all amounts, and their quanta, in a smaller or a larger unit."""
+    """Count all amounts, and their quanta, in a smaller or a larger unit.
+
+    Slots are what they are where queues of the settings count them.
+    """
     data = deepcopy(case.data)
     swap = any(row.get("swap_free") is not None for row in data.get("nodes") or ())
     times = chance.choice((4, 1024) if swap else (0.25, 4.0, 1024.0))  # free swap is a whole number
+    said = case.policy.to_dict()
+    factor: dict[str, float] = {}
     for name, space in data["resources"].items():
         own = data["resources"][name] = dict(space or {})
         kind = own.get("kind") or resource_kind(name)
-        own["quantum"] = (own.get("quantum") or usual_quantum(kind)) * times
+        factor[name] = 1 if kind == "slots" and said.get("queues") else times
+        own["quantum"] = (own.get("quantum") or usual_quantum(kind)) * factor[name]
         if own.get("capacity") is not None:
-            own["capacity"] *= times
-    _amounts(data, lambda amounts: {name: amount * times for name, amount in amounts.items()}, shares=False)
+            own["capacity"] *= factor[name]
+
+    def scaled(amounts: Data) -> Data:
+        return {name: amount * factor[name] for name, amount in amounts.items()}
+
+    _amounts(data, scaled, shares=False)
     for row in data.get("nodes") or ():
         if row.get("swap_free") is not None:
             row["swap_free"] = row["swap_free"] * times
-    said = case.policy.to_dict()
     for name in _AMOUNTS & said.keys():
         if isinstance(said[name], dict):
-            said[name] = {r: amount * times for r, amount in said[name].items()}
+            said[name] = {r: amount * factor.get(r, times) for r, amount in said[name].items()}
     return replace(case, data=data, policy=from_dict(said)), Back(times=times)
 
 
