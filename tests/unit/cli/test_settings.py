@@ -146,9 +146,11 @@ def test_no_time_is_a_state_too(waited: str, file: Path, run: Any) -> None:
     )
     words = ("--as-if-waiting", waited)
     assert run("explain", file, "train", *words) == (0, plan.why("train").text + "\n", "")
-    status, out, err = run("plan", file, *words)
+    saved = file.parent / "saved.json"
+    status, out, err = run("plan", file, *words, "--save", saved)
     assert (status, err) == (0, "")
     assert "had answered" not in out
+    assert eh.Plan.load(saved) == plan
 
 
 def test_a_state_begins_as_if_all_had_waited(file: Path, tmp_path: Path, run: Any) -> None:
