@@ -57,8 +57,18 @@ UnitShare = Annotated[float, Ge(0), Le(1), Field(allow_inf_nan=False)]
 #: Amounts by name of the resource.
 Amounts = dict[Annotated[str, MinLen(1)], NonNegative]
 
+_MOST_TEXTS = 1_000_000
+
+
+def _few(value: Any) -> Any:
+    if hasattr(value, "__len__") and len(value) > _MOST_TEXTS:
+        said = f"has {len(value):,} texts; at most {_MOST_TEXTS:,} are taken"
+        raise PydanticCustomError("rule", "{said}", {"rule": "length", "said": said})
+    return value
+
+
 #: A list of texts.
-Texts = Annotated[tuple[str, ...], Strict(False), PlainSerializer(list)]
+Texts = Annotated[tuple[str, ...], BeforeValidator(_few), Strict(False), PlainSerializer(list)]
 
 
 def unit_of(name: str, field: FieldInfo) -> str:
