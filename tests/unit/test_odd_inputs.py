@@ -239,3 +239,18 @@ def test_a_mark_stays_where_it_is() -> None:
     with pytest.raises(eh.InputError, match="a mark is of its cluster, in its process") as error:
         pickle.dumps(mark)
     assert isinstance(error.value, TypeError)
+
+
+# --- settings
+
+
+@pytest.mark.parametrize("system", ["YTsaurus", "Slurm", "BackendAI", "YuniKorn", "GridEngine"])
+def test_settings_of_numpy_are_numbers_and_flags(system: str) -> None:
+    policy = getattr(eh.policies, system)
+    for name, value in policy().settings.model_dump().items():
+        if type(value) in (bool, int, float):
+            kind = {bool: np.bool_, int: np.int64, float: np.float64}[type(value)]
+            assert policy(**{name: kind(value)}) == policy(**{name: value}), name
+            assert policy().replace(**{name: kind(value)}) == policy(), name
+    pace = {"victim_cooldown": np.int64(5)}
+    assert policy(pace=pace) == policy(pace={"victim_cooldown": 5})

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
+from evenhand.accepted import plain
 from evenhand.building.problems import kind_of, nearest, shorten
 from evenhand.errors import InputError, Problem, printable
 from evenhand.frozen import freeze
@@ -110,7 +111,7 @@ class CheckedSettings(BaseModel):
             if name in given:
                 message = f"{name} is given twice, also as {_other(cls.ALIASES, name)}"
                 raise InputError([Problem("settings", None, None, name, "unique", shorten(value), message)])
-            given[name] = value
+            given[name] = _plain(value)
         return given
 
     @classmethod
@@ -203,6 +204,13 @@ def broken(found: Iterable[tuple[str, str, str]]) -> None:
 
 #: Of pydantic's own, within a field: a mapping's key, and the form of a value that may have two.
 _BRANCHES = ("[key]", "[word]", "[columns]", "[part]", "[amounts]")
+
+
+def _plain(value: Any, depth: int = 4) -> Any:
+    """Return numbers and flags of NumPy as Python has them, also within objects."""
+    if isinstance(value, Mapping) and depth:
+        return {key: _plain(inner, depth - 1) for key, inner in value.items()}
+    return plain(value)
 
 
 def problems_of(
