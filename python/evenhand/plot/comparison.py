@@ -66,6 +66,7 @@ def comparison(
     O(runs x metrics).
     """
     known = list(dict.fromkeys(name for run in runs.values() for name in run))
+    names = None if names is None else list(names)
     if names is None:
         found = (
             next((n for n in known if n == u or (u[-1] == "." and n.startswith(u))), None) for u in _USUAL
