@@ -71,7 +71,7 @@ class Guarded:
         found: tuple[str, ...] = self._ask("notices", lambda: tuple(map(str, self.adapter.notices)))
         return found
 
-    def policy(self, preset: str = "documented", **changes: Any) -> Any:
+    def policy(self, preset: str = "upstream", **changes: Any) -> Any:
         """Return the cluster's own rules with some changes."""
         return self._ask("policy", lambda: self.adapter.policy(preset, **changes))
 

@@ -123,8 +123,11 @@ class Adapter(Protocol):
         """What a person should know of how the cluster was last read."""
         ...
 
-    def policy(self, preset: str = "documented", **changes: Any) -> Any:
-        """Return the cluster's own rules with some changes; raises `AdapterError`, also if there are none."""
+    def policy(self, preset: str = "upstream", **changes: Any) -> Any:
+        """Return the cluster's own rules with some changes; raises `AdapterError`, also if there are none.
+
+        By default as the system itself follows them (preset "upstream").
+        """
         ...
 
     def snapshot(self, leaving: Mapping[str, str] | None = None) -> Snapshot:

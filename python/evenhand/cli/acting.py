@@ -33,7 +33,7 @@ def watch(args: argparse.Namespace) -> int:
     from evenhand.cli.policies import described_policy, made_policy
 
     name = args.policy or (args.adapter if args.adapter in SYSTEMS else "slurm")
-    system, preset, settings = described_policy(name, args.config)
+    system, preset, settings = described_policy(name, args.config, args.adapter)
     state = read_state(args.state)
     logging.basicConfig(format="evenhand: %(message)s", level=logging.WARNING)
     caps = act.Caps(
@@ -76,6 +76,7 @@ def watch(args: argparse.Namespace) -> int:
                 stop=stop,
             ) as driver,
         ):
+            say(f"rules: {system}:{preset}")
             try:
                 failures = _watch(args, driver, policy, state, say)
             finally:

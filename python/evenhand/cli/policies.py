@@ -20,16 +20,19 @@ if TYPE_CHECKING:
 __all__ = ["described_policy", "fair_share_settings", "made_policy", "trigger_of"]
 
 
-def described_policy(name: str | None, config: str | None) -> tuple[str, str, dict[str, Any]]:
+def described_policy(
+    name: str | None, config: str | None, its_own: str | None = None
+) -> tuple[str, str, dict[str, Any]]:
     """Return system, preset and settings that the command line and its file ask for.
 
-    The command line comes first; a file may describe a complete policy.
+    The command line comes first; a file may describe a complete policy. Settings of the system `its_own` are
+    those of a cluster that it runs: by default what the system itself does counts there.
     """
-    return _described(name, config, {} if config is None else read_toml(config))
+    return _described(name, config, {} if config is None else read_toml(config), its_own)
 
 
 def _described(
-    name: str | None, config: str | None, settings: dict[str, Any]
+    name: str | None, config: str | None, settings: dict[str, Any], its_own: str | None = None
 ) -> tuple[str, str, dict[str, Any]]:
     system, _, preset = (name or "").partition(":")
     described = settings.pop("system", system or next(iter(SYSTEMS)))
@@ -39,7 +42,8 @@ def _described(
     if system and described != system:
         said = f"{label(str(config))} describes {described}, not {system}; say --policy {described}"
         raise Failure(f"argument --policy: {said}", usage=True)
-    other = settings.pop("preset", SYSTEMS[described].presets[0])
+    usual = "upstream" if described == its_own else SYSTEMS[described].presets[0]
+    other = settings.pop("preset", usual)
     return described, preset or other, settings
 
 

@@ -43,7 +43,7 @@ def watch_command(commands: argparse._SubParsersAction[Parser]) -> None:
         type=PolicyName(),
         metavar="NAME[:PRESET]",
         help="system whose rules apply; default: that of the adapter (else slurm), with the cluster's own "
-        "configuration of each round",
+        "configuration of each round, as the system itself follows it (preset upstream)",
     )
     watch.add_argument(
         "--config",

@@ -89,7 +89,7 @@ class Slurm(Policy):
         qos: Mapping[str, Any] | str | None = None,
         shares: ShareTree | Mapping[str, Any] | str | None = None,
         associations: Mapping[str, int] | str | None = None,
-        preset: str = "documented",
+        preset: str = "upstream",
     ) -> Self:
         """Return the policy that a slurm.conf describes.
 
@@ -109,7 +109,7 @@ class Slurm(Policy):
         associations : mapping or str, optional
             Priorities of associations, as in the settings, or what ``sacctmgr show assoc -P`` prints.
         preset : str
-            As for the policy.
+            As for the policy; by default what Slurm itself does, as the text is of one.
 
         Returns
         -------

@@ -200,13 +200,13 @@ class GridEngine:
             return ""
         return "\n".join(self._ask("qconf", showing, name) for name in result.out.split())
 
-    def policy(self, preset: str = "documented", **changes: Any) -> GridEnginePolicy:
+    def policy(self, preset: str = "upstream", **changes: Any) -> GridEnginePolicy:
         """Return the rules of this cluster as it has them now.
 
         Parameters
         ----------
         preset : str
-            As for `evenhand.policies.GridEngine`.
+            As for `evenhand.policies.GridEngine`; by default what the system itself does.
         **changes
             Settings that are to differ. Open Grid Engine has none of those of preemption: which jobs are
             preempted, and how many at a time, these must say (`automatic_preemption`, `max_preemptees`).

@@ -58,12 +58,13 @@ class Reading:
     diagnostics: tuple[Diagnostic, ...]
     left_out: Mapping[str, tuple[str, ...]]
 
-    def policy(self, preset: str = "documented", **changes: Any) -> Policy:
+    def policy(self, preset: str = "upstream", **changes: Any) -> Policy:
         """Return the policy that the configuration makes.
 
         Parameters
         ----------
         preset : str
+            As for `evenhand.policies.GridEngine`; by default what the system itself does.
         **changes
             Settings that differ from the configuration and the preset.
 

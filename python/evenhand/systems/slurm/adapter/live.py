@@ -198,13 +198,13 @@ class Slurm:
             )
         return snapshot
 
-    def policy(self, preset: str = "documented", **changes: Any) -> SlurmPolicy:
+    def policy(self, preset: str = "upstream", **changes: Any) -> SlurmPolicy:
         """Return Slurm's rules as this cluster has them now.
 
         Parameters
         ----------
         preset : str
-            As for `evenhand.policies.Slurm`.
+            As for `evenhand.policies.Slurm`; by default what the system itself does.
         **changes
             Settings that are to differ; partitions and QOS are changed field by field. A cluster whose own
             preemption is off does not say which jobs may preempt which: these settings must.

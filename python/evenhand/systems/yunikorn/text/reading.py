@@ -59,12 +59,13 @@ class Reading:
         row = {"missed": 0, "wait": 0, "last_attempt": None, "triggered": "yes"}
         return State(self.snapshot.now, requests=dict.fromkeys(self.triggered, row))
 
-    def policy(self, preset: str = "documented", **changes: Any) -> Policy:
+    def policy(self, preset: str = "upstream", **changes: Any) -> Policy:
         """Return the policy that the configuration makes.
 
         Parameters
         ----------
         preset : str
+            As for `evenhand.policies.YuniKorn`; by default what the system itself does.
         **changes
             Settings that differ from the configuration and the preset.
 
