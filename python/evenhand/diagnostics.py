@@ -57,6 +57,14 @@ CODES: Mapping[str, str] = {
         "The fair share factor counts, but the settings' `shares` have no row of the account and user of some"
         " jobs; their factor is 0."
     ),
+    "starts_preemptible": (
+        "What is started may be preempted as soon as it runs, so that operations can preempt each other in"
+        " turns; the message names the setting that ends that."
+    ),
+    "single_allocations_stay": (
+        "Operations of one allocation have more than their fair share. One allocation is not preemptible as"
+        " a whole, so what is below its share waits for its end."
+    ),
     "machine_unknown": (
         "Logical nodes name a machine that is not a node, so whether they exceed it together cannot be"
         " checked."

@@ -37,9 +37,14 @@ def test_the_replay_shows_what_it_says(
 ) -> None:
     names = _executed("05_replay_a_real_log.ipynb", monkeypatch)
     metrics = names["metrics"]
-    assert metrics["slurm"]["preemptions"] == 0 < metrics["ytsaurus"]["preemptions"]
+    assert metrics["slurm"]["preemptions"] == metrics["ytsaurus"]["preemptions"] == 0
     assert metrics["ytsaurus"]["waiting.p50"] < metrics["slurm"]["waiting.p50"]
-    assert "lost_work.cpu" in capsys.readouterr().out
+    assert metrics["shared"]["preemptions"] > 0
+    assert metrics["shared"]["starvation.p50"] < metrics["ytsaurus"]["starvation.p50"]
+    assert metrics["shared"]["jain"] > metrics["ytsaurus"]["jain"]
+    out = capsys.readouterr().out
+    assert "lost_work.cpu" in out
+    assert "single_allocations_stay: " in out
 
 
 def test_the_thresholds_show_what_they_say(monkeypatch: pytest.MonkeyPatch) -> None:

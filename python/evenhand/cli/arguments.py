@@ -7,8 +7,10 @@ import argparse
 from evenhand import __version__
 from evenhand.cli.options import (
     REPLACED,
+    config_option,
     format_option,
     plan_options,
+    policy_option,
     reading_options,
     snapshot_options,
     table_options,
@@ -66,8 +68,13 @@ def _demo_command(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def _snapshot_commands(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add what needs no policy."""
-    validate = commands.add_parser("validate", help="check a snapshot and report all that is wrong with it")
+    validate = commands.add_parser(
+        "validate",
+        help="check a snapshot and report all that is wrong with it; with --policy also what its rules say",
+    )
     snapshot_options(validate)
+    policy_option(validate)
+    config_option(validate)
     format_option(validate)
 
     shares = commands.add_parser("shares", help="compute the fair shares of a snapshot")

@@ -11,7 +11,7 @@ from evenhand.cli.acting import watch
 from evenhand.cli.differing import diff
 from evenhand.cli.journal import journal
 from evenhand.cli.plans import demo_decisions, demo_lines, demo_plan, explain, plan
-from evenhand.cli.policies import fair_share_settings
+from evenhand.cli.policies import fair_share_settings, made_policy
 from evenhand.cli.reading import lines_of, read_snapshot, read_state, write_files
 from evenhand.cli.simulating import simulate
 from evenhand.cli.streams import (
@@ -79,7 +79,7 @@ def demo(args: argparse.Namespace) -> int:
 
 
 def validate(args: argparse.Namespace) -> int:
-    """Check a snapshot; all problems go to standard error, and in the format asked for to standard output.
+    """Check a snapshot, and by the rules of a policy if one is named; all problems go to standard error.
 
     Diagnostics, of what is valid and can hardly be meant, go to standard output.
     """
@@ -89,10 +89,14 @@ def validate(args: argparse.Namespace) -> int:
 
     problems, omitted = InputError(()), 0
     said: tuple[Diagnostic, ...] = ()
+    asked = args.policy or args.config
+    policy = made_policy(args.policy, args.config) if asked else None
     try:
         snapshot = read_snapshot(args)
         found = counts(snapshot)
         said = (*of_snapshot(snapshot), *of_guarantees(snapshot), *of_gangs(snapshot))
+        if policy is not None:
+            said += tuple(one for one in policy.plan(snapshot).diagnostics if one not in said)
     except InputError as error:
         problems, omitted = error, error.omitted
     if args.format == "json":

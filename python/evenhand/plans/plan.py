@@ -223,6 +223,7 @@ class Plan(Frozen, Tabular, Savable):
             *never_fitting(self.snapshot, self.policy),
             *unread_fields(self.snapshot, self.policy),
             *unread_settings(self.policy),
+            *(self.policy.noted(self) if hasattr(self.policy, "noted") else ()),
         )
         return of_plan(self, found)
 

@@ -287,12 +287,17 @@ class Result:
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What can hardly be meant of the start snapshot and of the workload, and what can never start."""
+        """What can hardly be meant of the input, what can never start, and what the rules led to."""
         from evenhand.implausible import of_requests
         from evenhand.plans.remarks import of_input
 
         of_rows = (*of_input(self.snapshot, self.policy), *of_requests(self._parsed.rows))
-        return (*of_rows, *self._never_fitting)
+        return (*of_rows, *self._never_fitting, *self._noted)
+
+    @cached_property
+    def _noted(self) -> tuple[Diagnostic, ...]:
+        found: tuple[Diagnostic, ...] = self.policy.noted_of_run(self)
+        return found
 
     def plan(self, decision: int) -> Plan:
         """Return the plan that a decision was part of, with the reasons of all that it decided and refused.
@@ -346,12 +351,12 @@ class Result:
         Examples
         --------
         >>> import evenhand as eh
-        >>> work = eh.simulate.Workload({"name": ["a", "b"], "pool": ["x", "y"], "resources.cpu": [4, 2],
-        ...                              "submit_time": [0, 5], "run_time": [600, 30]})
+        >>> work = eh.simulate.Workload({"name": ["a", "b"], "pool": ["x", "y"], "resources.cpu": [2, 2],
+        ...                              "count": [2, 1], "submit_time": [0, 5], "run_time": [600, 30]})
         >>> result = eh.simulate(work.snapshot(nodes=1, cpu=4), eh.policies.YTsaurus(), work)
         >>> row = list(result.decisions["action"]).index("preempt")
         >>> print(str(result.why(row)).split(":")[0])
-        Allocation a/0 of operation a leaves node n1
+        Allocation a/1 of operation a leaves node n1
         """
         from evenhand.simulate.moment import moment
 
@@ -361,12 +366,13 @@ class Result:
         raw = self.raw
         begin, end = self.span
         never = [one.numbers["requests"] for one in self._never_fitting]
-        return (
+        counts = (
             f"<Result of {end - begin:,.0f} s: {len(raw['operations']['submit']):,} operations, "
             f"{len(raw['allocations']['start']):,} runs of allocations, "
             f"{len(raw['decisions']['time']):,} decisions"
             f"{''.join(f'; {count:,} requests can never start (diagnostics)' for count in never)}>"
         )
+        return "\n".join([counts, *(f"{d.code}: {d.message}" for d in self._noted)])
 
 
 def _named(names: Sequence[Any], rows: NDArray[Any]) -> list[Any]:

@@ -222,11 +222,12 @@ class Simulation:
             if len(last)
             else ""
         )
+        ends = [d.message for d in result.diagnostics if d.code == "starts_preemptible"]
         raise _endless(
             f'at {instant(self.now, self.now)} "{names[row]}" has lost its work {count} times since'
             f" {instant(first / 1e6, self.now)}"
             f"{other}, and nothing got done: work is preempted in turns, without end; give until=, or a pace "
-            "(victim_cooldown, max_victims_per_hour)"
+            f"(victim_cooldown, max_victims_per_hour){''.join(f'. {said}' for said in ends)}"
         )
 
     def portions(self, until: float | str | timedelta | None = None) -> Iterator[float]:

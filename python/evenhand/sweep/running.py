@@ -129,14 +129,14 @@ def sweep(
     --------
     >>> import evenhand as eh
     >>> work = eh.simulate.Workload({
-    ...     "name": ["a", "b", "c"], "resources.cpu": [4, 4, 4], "pool": ["x", "x", "y"],
-    ...     "run_time": [60, 60, 60], "submit_time": [0, 0, 5]})
+    ...     "name": ["a", "b"], "resources.cpu": [4, 4], "count": [2, 1], "pool": ["x", "y"],
+    ...     "run_time": [60, 60], "submit_time": [0, 20]})
     >>> eh.sweep(work.snapshot(nodes=2, cpu=4), eh.policies.YTsaurus(), work,
     ...          {"fair_share_starvation_timeout": [5, 60]}, metrics=["preemptions", "waiting.max"])
     sweep
     fair_share_starvation_timeout  preemptions  waiting.max  error
-                                5            1      10.0000
-                               60            0      55.0000
+                                5            1      15.0000
+                               60            0      40.0000
     """
     seed = None if seed is None else taken("sweep", "seed", seed, SEED)
     shared = {"until": until, "warm_up": warm_up, "rng": seed, "state": state, "on": on, "clocks": clocks}

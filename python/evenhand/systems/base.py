@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from evenhand.config.checked import CheckedSettings
+    from evenhand.diagnostics import Diagnostic
     from evenhand.model import Snapshot
     from evenhand.plans.memory import LiveRows
     from evenhand.plans.plan import Plan
+    from evenhand.simulate.result import Result
     from evenhand.systems.record import System
 
 __all__ = ["Policy"]
@@ -119,6 +121,14 @@ class Policy:
     def period(self) -> int | None:
         """For how many microseconds a live cluster's heartbeats use an update; None: plans have their own."""
         return None
+
+    def noted(self, plan: Plan) -> tuple[Diagnostic, ...]:  # noqa: ARG002
+        """Return what there is to say of a plan, beside what is said of its input."""
+        return ()
+
+    def noted_of_run(self, result: Result) -> tuple[Diagnostic, ...]:  # noqa: ARG002
+        """Return what there is to say of a simulation."""
+        return ()
 
     @property
     def reads(self) -> Mapping[str, frozenset[str]]:

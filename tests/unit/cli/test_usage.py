@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,7 @@ def test_no_option_is_abbreviated(command: str, capsys: pytest.CaptureFixture[st
         ("--journal x watch", "watch", "option --journal stands behind the command: evenhand watch"),
         ("--journal x", "", "option --journal stands behind the command: evenhand watch"),
         ("--journal x plan y", "", "option --journal stands behind the command: evenhand watch"),
-        ("validate x --policy slurm", "validate", "there is no option --policy"),
+        ("validate x --state s", "validate", "there is no option --state"),
         ("plan --all=1 x", "plan", "argument --all: takes no value, but '1' is given"),
         ("--version=3", "", "argument --version: takes no value, but '3' is given"),
         ("plan x --state --all", "plan", "argument --state: needs a value"),
@@ -167,3 +168,30 @@ def test_a_word_of_the_readers_own_is_no_suggestion() -> None:
     assert nearest_of("ab", ["abcdefg", "abhijkl"]) is None, "two begin so"
     assert nearest_of("N7", [f"n{i}" for i in range(6000)]) == "n7", "of many only the same in other letters"
     assert nearest_of("nn7", [f"n{i}" for i in range(6000)]) is None
+
+
+def test_validate_says_what_a_policy_makes_of_a_snapshot(tmp_path: Path, run: Any) -> None:
+    nodes = [{"name": "n", "capacity": {"cpu": 4}}]
+    data = {
+        "now": 100,
+        "resources": {"cpu": {}},
+        "nodes": nodes,
+        "operations": [{"name": "old"}, {"name": "new", "settings": {"fair_share_starvation_tolerance": 1}}],
+        "allocations": [{"name": "a", "operation": "old", "node": "n", "resources": {"cpu": 4}}],
+        "requests": [{"name": "r", "operation": "new", "resources": {"cpu": 4}}],
+    }
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps(data))
+    assert "single_allocations_stay" not in run("validate", path)[1]
+    for policy in ("ytsaurus", "ytsaurus:upstream"):
+        status, out, err = run("validate", path, "--policy", policy)
+        assert (status, err) == (0, "")
+        assert "single_allocations_stay: 1 of 1 operation" in out
+    status, out, _ = run("validate", path, "--policy", "ytsaurus", "--format", "json")
+    (found,) = json.loads(out)["diagnostics"]
+    assert (found["code"], found["numbers"]["operations"]) == ("single_allocations_stay", 1)
+    status, _, err = run("validate", path, "--policy", "slurm")
+    assert (status, "fair_share_starvation_tolerance" in err) == (1, True)
+    config = tmp_path / "on.toml"
+    config.write_text("consider_allocation_on_fair_share_bound_preemptible = true\n")
+    assert "single_allocations_stay" not in run("validate", path, "--config", config)[1]

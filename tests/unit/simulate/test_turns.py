@@ -56,6 +56,7 @@ def test_a_run_without_an_end_is_an_error_that_names_who_takes_turns() -> None:
     assert (problem.rule, problem.field) == ("endless", "until")
     assert '"a" has lost its work 1000 times' in problem.message
     assert 'the last time for "b", and nothing got done' in problem.message
+    assert f"{CROSSING} is on" in problem.message
     found = turns(run.result(), "a")
     assert (len(found), found[-1]) == (1000, run.now)
     assert f"since {found[0]:.10g} s" in problem.message

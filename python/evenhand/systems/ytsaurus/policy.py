@@ -19,7 +19,7 @@ from evenhand.reasons import STAGES
 from evenhand.share_inputs import memory_of, options_of
 from evenhand.shares import Shares
 from evenhand.systems.base import Policy
-from evenhand.systems.ytsaurus import columns, words
+from evenhand.systems.ytsaurus import columns, turns, words
 from evenhand.systems.ytsaurus.record import YTSAURUS
 from evenhand.systems.ytsaurus.settings import YTsaurusSettings
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from evenhand.explain.told import Told
     from evenhand.model import Snapshot
     from evenhand.plans.memory import LiveRows
+    from evenhand.simulate.result import Result
     from evenhand.state import State
 
 __all__ = ["YTsaurus"]
@@ -145,6 +146,14 @@ class YTsaurus(Policy):
         core = _core.ytsaurus_planner(snapshot._core, *inputs)
         core.plan(nodes)
         return Plan(snapshot, self, core, state, on, given, found)
+
+    def noted(self, plan: Plan) -> tuple[Diagnostic, ...]:
+        """Say what starts and may be preempted at once, and what stays though others wait."""
+        return turns.of_plan(plan)
+
+    def noted_of_run(self, result: Result) -> tuple[Diagnostic, ...]:
+        """Say the same of a simulation."""
+        return turns.of_run(result)
 
     @property
     def period(self) -> int | None:
