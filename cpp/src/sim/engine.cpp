@@ -110,8 +110,9 @@ bool Engine::in_vain() const {
   const bool by_beats = vain_heartbeats() >= options_.give_up_after && now_ - vain_.since >= kDay;
   return (vain_.tries >= options_.give_up_after || by_beats ||
           vain_.later >= options_.give_up_after + kClocks * rows) &&
-         nothing_comes() &&
-         std::ranges::all_of(heap_, [&](const Event& event) { return stale(event); });
+         nothing_comes() && std::ranges::all_of(heap_, [&](const Event& event) {
+           return event.phase() == Phase::kSaved || stale(event);  // checkpoints end nothing
+         });
 }
 
 bool Engine::done() const { return next().phase == Phase::kNever || asleep(); }
@@ -158,7 +159,7 @@ void Engine::step(const Next& next) {
   go_to(next.time);
   if (next.phase >= Phase::kUpdate)
     asked_at_ = now_;
-  else
+  else if (next.phase != Phase::kSaved)
     vain_ = {};
   switch (next.phase) {
     case Phase::kEnd: {

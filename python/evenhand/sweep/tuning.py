@@ -243,7 +243,7 @@ def _refused_text(errors: Sequence[str | None]) -> list[str]:
     """Say how many points were refused, and why, the most frequent reason first."""
     reasons = Counter(error for error in errors if error is not None)
     if not reasons:
-        return []
+        return [f"0 of {len(errors)} points were refused", ""]
     (first, most), others = reasons.most_common(1)[0], len(reasons) - 1
     count = sum(reasons.values())
     lines = [f"{count} of {len(errors)} points were refused: {first}"]
