@@ -71,9 +71,10 @@ class Guarded:
         found: tuple[str, ...] = self._ask("notices", lambda: tuple(map(str, self.adapter.notices)))
         return found
 
-    def policy(self, preset: str = "upstream", **changes: Any) -> Any:
-        """Return the cluster's own rules with some changes."""
-        return self._ask("policy", lambda: self.adapter.policy(preset, **changes))
+    def policy(self, preset: str | None = None, **changes: Any) -> Any:
+        """Return the cluster's own rules with some changes; without a preset by that of the adapter."""
+        named = () if preset is None else (preset,)
+        return self._ask("policy", lambda: self.adapter.policy(*named, **changes))
 
     def snapshot(self, leaving: Mapping[str, str] | None = None) -> Snapshot:
         """Return what is."""

@@ -409,7 +409,9 @@ def test_what_waits_and_why(world: World, capsys: pytest.CaptureFixture[str], tm
     arguments = ["watch", "--once", "--journal", str(world.journal), "--metrics", str(metrics)]
     assert main(arguments) == 0
     said = capsys.readouterr().out
-    assert said == "round 0: 3 wait, not served because: 2 preemption_disabled, 1 licenses\n"
+    rules, waits = said.splitlines()
+    assert rules == "rules: slurm:upstream"
+    assert waits == "round 0: 3 wait, not served because: 2 preemption_disabled, 1 licenses"
     text = metrics.read_text()
     assert 'evenhand_waiting_jobs{reason="preemption_disabled"} 2\n' in text
     assert 'evenhand_waiting_jobs{reason="licenses"} 1\n' in text

@@ -158,7 +158,7 @@ def test_progress_is_seen_at_once(world: World, monkeypatch: Any) -> None:
     reader.join()
     file.close()
     os.close(inner)
-    assert seen[0].startswith(b"round 0: 2 wait, not served because: ")
+    assert seen[0].startswith(b"rules: slurm:upstream\n")
     assert seen[0].endswith(b"\n")
 
 

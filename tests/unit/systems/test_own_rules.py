@@ -10,7 +10,6 @@ import pytest
 import evenhand as eh
 from evenhand import adapters
 from evenhand.adapters import gridengine, yunikorn
-from evenhand.adapters.guarded import Guarded
 from evenhand.adapters.protocol import Adapter
 from evenhand.systems import SYSTEMS
 
@@ -37,7 +36,6 @@ READERS: dict[str, Any] = {
     "gridengine's texts": gridengine.Reading.policy,
     "yunikorn's texts": yunikorn.Reading.policy,
     "the protocol": Adapter.policy,
-    "a guarded adapter": Guarded.policy,
 }
 
 

@@ -66,7 +66,7 @@ def test_the_policy_has_what_the_partition_sets(monkeypatch: pytest.MonkeyPatch)
     reading.policy()
     reading.policy("upstream", enabled=True, attempts=3)
     assert asked == [
-        {"system": "yunikorn", "preset": "documented", "enabled": False, "quota_preemption": False},
+        {"system": "yunikorn", "preset": "upstream", "enabled": False, "quota_preemption": False},
         {
             "system": "yunikorn",
             "preset": "upstream",

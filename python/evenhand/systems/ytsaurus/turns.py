@@ -151,7 +151,8 @@ class _Bounds:
         self.fair, self.demand = shares["fair_share"][first:], shares["demand_share"][first:]
         total = np.asarray(core.total, np.float64)
         self.total = np.where(total > 0, total, np.inf)
-        self.threshold = np.asarray(plan._core.elements()["usage_threshold"])[first:]
+        unset = np.full((first + core.operation_count, len(total)), -1)
+        self.threshold = np.asarray(plan._core.elements().get("usage_threshold", unset))[first:]
         self.used = np.zeros((core.operation_count, len(total)), np.int64)
         self.amounts = np.asarray(core.column("allocations", "resources")).reshape(-1, len(total))
         running = _running(plan)
