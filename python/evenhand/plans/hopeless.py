@@ -129,7 +129,8 @@ def reasons_never_to_start(
         only = np.asarray(core.column("requests", "required_node")).tolist()
     tags = _tags(rows, "requests", "node_tags") if "node_tags" in asked else [()] * count
     if capacity is None:
-        capacity = np.asarray(where._core.column("nodes", "capacity")).reshape(where.node_count, -1)
+        capacity = np.asarray(where._core.column("nodes", "capacity"))
+        capacity = capacity.reshape(where.node_count, where._core.resource_count)
     has = _tags(where, "nodes", "tags") if any(tags) else [()] * where.node_count
     known_as = {str(name): row for row, name in enumerate(where.names("nodes"))}
     node_names = rows.names("nodes")

@@ -89,3 +89,11 @@ def test_a_pool_that_is_called_like_a_queue_is_read(pool: str) -> None:
     unread = [dict(d.numbers) for d in plan.diagnostics if d.code == "fields_not_read"]
     assert unread == [{"pools": ["parent"], **({"operations": ["pool"]} if pool == "project" else {})}]
     assert bool(len(plan.decisions)) == (pool == "mid.q")
+
+
+def test_a_cluster_without_nodes_has_diagnostics() -> None:
+    rows = {"resources": {"cpu": {}}, "operations": [{"name": "o"}]}
+    asked = {**rows, "requests": [{"name": "r", "operation": "o", "resources": {"cpu": 1}}]}
+    for data in (rows, asked):
+        plan = eh.plan(eh.Snapshot.from_dict(data), eh.policies.YTsaurus())
+        assert isinstance(plan.diagnostics, tuple)
