@@ -117,9 +117,9 @@ def _of_nodes(snapshot: Snapshot) -> list[Diagnostic]:
         np.asarray(core.column("allocations", "node")),
     )
     used = np.zeros_like(capacity)
-    whole = (state == _RUNNING) | (state == _SUSPENDED)
+    whole = ((state == _RUNNING) | (state == _SUSPENDED)) & (node >= 0)
     np.add.at(used, node[whole], _amounts(snapshot, "allocations", "resources")[whole])
-    kept = state == _PREEMPTED
+    kept = (state == _PREEMPTED) & (node >= 0)
     if kept.any():
         np.add.at(used, node[kept], _amounts(snapshot, "allocations", "held")[kept])
     here = [scope == 0 for scope in np.asarray(snapshot._head["scope"]).tolist()]

@@ -97,3 +97,11 @@ def test_a_cluster_without_nodes_has_diagnostics() -> None:
     for data in (rows, asked):
         plan = eh.plan(eh.Snapshot.from_dict(data), eh.policies.YTsaurus())
         assert isinstance(plan.diagnostics, tuple)
+
+
+def test_what_is_on_no_node_fills_none() -> None:
+    rows = {"resources": {"cpu": {}}, "total": {"cpu": 4}, "operations": [{"name": "o"}]}
+    held = [{"name": "a", "operation": "o", "resources": {"cpu": 2}}]
+    for nodes in ([], [{"name": "n", "capacity": {"cpu": 1}}]):
+        snapshot = eh.Snapshot.from_dict({**rows, "nodes": nodes, "allocations": held})
+        assert not [d for d in eh.plan(snapshot, eh.policies.YTsaurus()).diagnostics if "node" in d.code]
