@@ -269,6 +269,8 @@ void Engine::carry_out(bool done) {
     if (all[i].action == Action::kResume) resume(all[i], row(i));
   for (std::size_t i = 0; i < all.size(); ++i)
     if (all[i].action == Action::kReserve) reserve(all[i], needed_.row(i, width_), row(i));
+  for (const Decision& d : all)
+    if (d.action == Action::kRelease) release(d.request, d.node);
   for (std::size_t i = 0; i < all.size(); ++i)
     if (all[i].action == Action::kStart) start(all[i], row(i));
   changed(kNoId);
@@ -285,7 +287,9 @@ void Engine::start(const Decision& d, Id row) {
                .node = d.node,
                .amounts = {each, width_},
                .time = now_});
-    if (pending == 1)
+    if (pending > 1)
+      release(d.request, d.node);
+    else
       for (const Id reservation : std::exchange(asked_[d.request].reserved, {}))
         change({.kind = Delta::Kind::kRelease, .row = reservation}, [&] {
           state_->release(reservation);
@@ -388,6 +392,24 @@ void Engine::resume(const Decision& d, Id row) {
     });
   }
   begin_work(slot);
+}
+
+// One reservation of a request on a node ends, if there is any: room was kept there for what starts
+// or waits no more.
+void Engine::release(Id request, Id node) {
+  std::vector<Id>& own = asked_[request].reserved;
+  const LiveTable<ReservationColumns>& rows = state_->reservations();
+  for (Id i = 0; i < rows.rows(); ++i) {
+    if (!rows.present(i) || rows.get(&ReservationColumns::request, i, kNoId) != request ||
+        rows.get(&ReservationColumns::node, i, kNoId) != node)
+      continue;
+    std::erase(own, i);
+    change({.kind = Delta::Kind::kRelease, .row = i}, [&] {
+      state_->release(i);
+      return i;
+    });
+    return;
+  }
 }
 
 // Room on a node is kept for a request until it starts or goes.

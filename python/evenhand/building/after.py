@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.building.changed import drop_rows, free_names, parts, set_labels
+from evenhand.building.changed import drop_rows, free_names, parts, set_labels, take
 from evenhand.building.parse import Raw
 from evenhand.building.readback import NO_TIME, matrix, read_back
 from evenhand.fields import TABLES
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["after", "taken_in_all"]
 
-_START, _PREEMPT, _RESUME, _RESERVE = range(4)
+_START, _PREEMPT, _RESUME, _RESERVE, _RELEASE = range(5)
 _STOPPED = (3, 4, 5)  # modes whose processes stop
 _STATES = TABLES["allocations"]["state"].words
 _RUNNING, _PREEMPTING, _PREEMPTED = map(_STATES.index, ("running", "preempting", "preempted"))
@@ -37,11 +38,12 @@ def after(
     ----------
     snapshot : Snapshot
     decisions : mapping
-        Columns, one row a decision: ``action`` (0 start, 1 preempt, 2 resume, 3 reserve), ``allocation``,
-        ``request``, ``operation``, ``node``, ``beneficiary_operation``, ``beneficiary_request`` (canonical
-        rows, -1: none), ``at`` and ``until`` (microseconds); optionally ``kept`` (n, R): what a victim will
-        keep, as its ``held``; ``needed`` (n, R): what is reserved, and whether it is ``soft``; ``mode``: a
-        victim that is stopped (3 to 5) until ``at`` is so at once. Room that is planned ahead is no row.
+        Columns, one row a decision: ``action`` (0 start, 1 preempt, 2 resume, 3 reserve, 4 release),
+        ``allocation``, ``request``, ``operation``, ``node``, ``beneficiary_operation``,
+        ``beneficiary_request`` (canonical rows, -1: none), ``at`` and ``until`` (microseconds); optionally
+        ``kept`` (n, R): what a victim will keep, as its ``held``; ``needed`` (n, R): what is reserved, and
+        whether it is ``soft``; ``mode``: a victim that is stopped (3 to 5) until ``at`` is so at once. Room
+        that is planned ahead is no row.
     handed : mapping, optional
         ``allocation`` (rows) and ``amounts`` (quanta): room of leaving allocations that their beneficiaries
         took with this plan; with what was taken before it is kept as the setting ``room_taken``.
@@ -71,6 +73,7 @@ def after(
         _resume(snapshot, raw, resumes)
     if len(reserved["action"]):
         _reserve(snapshot, raw, reserved)
+    _let_go(raw, decisions)
     if len(starts["action"]):
         _start(snapshot, raw, starts)
         _shrink(snapshot, raw, starts["request"])
@@ -172,6 +175,23 @@ def _reserve(snapshot: Snapshot, raw: Raw, reserved: Mapping[str, NDArray[Any]])
     soft, given = parts(table.get("soft"), count + more, np.bool_)
     soft[count:], given[count:] = reserved["soft"], True
     table["soft"] = (soft, given)
+
+
+def _let_go(raw: Raw, decisions: Mapping[str, NDArray[Any]]) -> None:
+    """Drop reservations that are released, and those of what starts where room was kept for it."""
+    table = raw.tables.get("reservations", {})
+    ends = np.isin(decisions["action"], (_START, _RELEASE)) & (np.asarray(decisions["request"]) >= 0)
+    if "request_index" not in table or not ends.any():
+        return
+    ended = Counter(zip(decisions["request"][ends].tolist(), decisions["node"][ends].tolist(), strict=True))
+    rows = zip(table["request_index"].tolist(), table["node_index"].tolist(), strict=True)
+    stays = np.ones(raw.rows["reservations"], np.bool_)
+    for row, of in enumerate(rows):
+        if ended[of] > 0:
+            ended[of] -= 1
+            stays[row] = False
+    if not stays.all():
+        take(raw, "reservations", np.flatnonzero(stays))
 
 
 def taken_in_all(snapshot: Snapshot, handed: Mapping[str, NDArray[Any]]) -> dict[int, dict[str, Any]]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections import Counter
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from evenhand.building.changed import free_names
-from evenhand.cluster.events import Event, Leave, Put, Resume, Start, Suspend, Take
+from evenhand.cluster.events import Event, Leave, Put, Remove, Resume, Start, Suspend, Take
 
 if TYPE_CHECKING:
     from evenhand.plans import Decision, Plan
@@ -64,6 +65,29 @@ def _named(decision: Decision) -> str | int:
     return cast("str | int", decision.allocation)
 
 
+def _let_go(plan: Plan, ended: Counter[tuple[str | int | None, str | int | None]]) -> Iterator[Event]:
+    """Yield the end of reservations that are released, and of those of what starts where they keep room."""
+    snapshot = plan.snapshot
+    if not snapshot.reservation_count:
+        return
+    column, requests, nodes = (
+        snapshot._core.column,
+        snapshot.names("requests"),
+        snapshot.names("nodes"),
+    )
+    rows = zip(
+        snapshot.names("reservations"),
+        column("reservations", "request").tolist(),
+        column("reservations", "node").tolist(),
+        strict=True,
+    )
+    for name, request, node in rows:
+        of = (None if request < 0 else requests[request], None if node < 0 else nodes[node])
+        if of[0] is not None and ended[of] > 0:
+            ended[of] -= 1
+            yield Remove("reservations", name)
+
+
 def events_of(plan: Plan, present: Container[str], reserved: Container[str]) -> list[Event] | None:
     """Return what carries out a plan's decisions.
 
@@ -90,7 +114,15 @@ def events_of(plan: Plan, present: Container[str], reserved: Container[str]) -> 
         elif d.kept:
             return None
     events += [Resume(_named(d), d.node, d.at) for d in decisions if d.action == "resume"]
-    reserves = [i for i, d in enumerate(decisions) if d.action == "reserve"]
+    ended = Counter((d.request, d.node) for d in decisions if d.action in ("start", "release"))
+    events += _let_go(plan, ended)
+    reserves = []
+    for i, d in enumerate(decisions):
+        if d.action == "reserve":
+            if ended[d.request, d.node] > 0:  # and given up again by the same plan
+                ended[d.request, d.node] -= 1
+            else:
+                reserves.append(i)
     soft = plan.decisions.soft if reserves else []
     if reserves and plan.policy.RECORD.reserves_anew:
         now = plan.snapshot.now

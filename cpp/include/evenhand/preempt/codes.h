@@ -50,6 +50,7 @@ enum class Reason : std::uint8_t {
   kBelowGuarantee,
   kForRequiredNode,
   kAboveQuota,
+  kReservationCancelled,
   kManualPreemption,
   kSemiAutomaticPreemption,
   kAutomaticPreemption,

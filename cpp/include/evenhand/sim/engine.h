@@ -206,6 +206,7 @@ class Engine {
   void suspend(Id slot, const Decision& decision, const Amount* kept, Id row);
   void resume(const Decision& decision, Id row);
   void reserve(const Decision& decision, const Amount* amounts, Id number);
+  void release(Id request, Id node);
   Id write(const Decision& decision, const Amount* freed);
 
   // --- which nodes are to be visited

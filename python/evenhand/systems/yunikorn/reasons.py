@@ -126,4 +126,11 @@ REASONS: Final = (
         "{request} does not fit where the given predicate lets it stand",
         "A predicate that was given with the plan bars the request from all other nodes.",
     ),
+    _reason(
+        "reservation_cancelled",
+        "start",
+        "{node} is no longer reserved for request {request} of operation {operation}, which asks again",
+        "It gives way to an ask that needs the node or is more important, starts elsewhere, or has waited in"
+        " vain for room below the max of its queue.",
+    ),
 )
