@@ -1,7 +1,10 @@
 // YuniKorn's cycles: settings and columns of Python make a planner.
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "arrays.h"
 #include "evenhand/policy/yunikorn/planner.h"
 #include "pace.h"
 #include "planner.h"
@@ -31,6 +34,8 @@ yunikorn::RowSettings rows_of(const py::dict& columns, std::size_t width) {
   in.read("priority_first", r.priority_first);
   in.read("managed", r.managed);
   in.read("may_preempt", r.may_preempt);
+  in.read("asked_zeros", r.asked_zeros);
+  in.read("held_zeros", r.held_zeros);
   in.read("own_cost", r.own_cost);
   in.read("predicate_of", r.predicate_of);
   in.read("predicates", r.predicates);
@@ -103,12 +108,33 @@ yunikorn::Settings yunikorn_settings(const py::dict& values) {
   in.read("retry", s.retry);
   in.read("asks_once", s.asks_once);
   in.read("reservation_timeout", s.reservation_timeout);
+  in.read("reservation_delay", s.reservation_delay);
   s.pace = pace_of(in);
   in.finish();
   return s;
 }
 
 void register_yunikorn(py::module_& m) {
+  m.def(
+      "yunikorn_shares",
+      [](const Snapshot& snapshot, const py::dict& settings, const py::dict& rows) {
+        const yunikorn::QueueShares shares =
+            yunikorn::queue_shares(from_yunikorn::inputs_of(snapshot, settings, rows, py::dict()));
+        const auto width = static_cast<py::ssize_t>(snapshot.tables().resource_count());
+        const auto matrix = [&](const auto& cells) {
+          std::vector values(cells.begin(), cells.end());
+          return to_array(std::move(values),
+                          {static_cast<py::ssize_t>(cells.size()) / width, width});
+        };
+        py::dict out;
+        out["owed"] = matrix(shares.owed);
+        out["used"] = matrix(shares.used);
+        out["pending"] = matrix(shares.pending);
+        out["ideal"] = matrix(shares.ideal);
+        return out;
+      },
+      py::arg("snapshot"), py::arg("settings"), py::arg("rows"),
+      "What queues are owed, use, ask for and should have, P x R in quanta.");
   m.def(
       "yunikorn_planner",
       [](const Snapshot& snapshot, const py::dict& settings, const py::dict& rows,

@@ -773,6 +773,9 @@ def yunikorn_required_node(
 def yunikorn_score(
     held: dict[str, typing.Any], known: bool, success: bool, index: typing.SupportsInt | typing.SupportsIndex
 ) -> int: ...
+def yunikorn_shares(
+    snapshot: Snapshot, settings: dict[str, typing.Any], rows: dict[str, typing.Any]
+) -> dict[str, typing.Any]: ...
 def yunikorn_sort_by_target(
     held: dict[str, typing.Any], target: typing.Any, total: typing.Any, opted_out_first: bool
 ) -> numpy.typing.NDArray[numpy.int32]: ...

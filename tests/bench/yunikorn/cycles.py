@@ -126,7 +126,7 @@ def planner(snapshot: eh.Snapshot, **settings: Any) -> _core.Planner:
     return _core.yunikorn_planner(
         snapshot._core,
         columns.switches(snapshot, policy.settings),
-        columns.row_columns(snapshot, policy.settings),
+        columns.row_columns(snapshot),
         read_memory(snapshot, policy, None)[0],
     )
 

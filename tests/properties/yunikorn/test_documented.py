@@ -18,6 +18,7 @@ from tests.reference.yunikorn.documented import Rules, reference_plan
 Answer = tuple[list[Any], list[Any], dict[str, Any]]
 
 PLACES = st.sampled_from([None, None, None, "n0", "n1"])
+POLICIES = st.sampled_from(["default"] * 7 + ["fence", "disabled"])
 TAGS = st.sampled_from([[], [], [], ["fast"]])
 
 
@@ -28,6 +29,10 @@ def partitions(draw: st.DrawFn) -> dict[str, Any]:
     data["now"] = 20
     for pool in data["pools"]:
         pool["weight"] = draw(st.sampled_from([1, 1, 2, 3, 0.5, 0.1]))
+        if draw(st.integers(0, 3)) == 0:
+            del pool["strong_guarantee"]
+        if (word := draw(POLICIES)) != "default":
+            pool["settings"] = {"properties": {"preemption.policy": word}}
     for row in data["operations"]:
         row["start_time"] = draw(st.integers(0, 3))
     for row in data["nodes"]:
@@ -44,6 +49,8 @@ def partitions(draw: st.DrawFn) -> dict[str, Any]:
             row["required_node"] = place
         if draw(st.booleans()):
             row["priority"] = draw(st.integers(0, 3))
+        if draw(st.integers(0, 7)) == 0:
+            row["settings"] = {"allow_preempt_other": False}
     return data
 
 

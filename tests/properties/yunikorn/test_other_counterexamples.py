@@ -103,7 +103,10 @@ def reserved(draw: st.DrawFn) -> Data:
         kept.append(
             {"name": f"k{i}", "request": f"o{i}", "node": "n", "resources": {"cpu": 1}, "from": since}
         )
-    return cluster(pools, draw(rows("root.b", 1, 2)), requests=asks, reservations=kept)
+    # Nothing starts on the second node, which adds to what all queues together may have.
+    off = {"name": "off", "capacity": {"cpu": 9}, "schedulable": False}
+    data = cluster(pools, draw(rows("root.b", 1, 2)), requests=asks, reservations=kept)
+    return {**data, "nodes": [*data["nodes"], off]}
 
 
 def reservations_in_force_keep_their_node(data: Data, policy: Any) -> None:

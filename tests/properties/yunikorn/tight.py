@@ -63,12 +63,15 @@ def tight(draw: st.DrawFn) -> dict[str, Any]:
         for r, amount in row["resources"].items():
             capacity[row["node"]][r] += amount
     free = {n: draw(st.integers(0, 2)) for n in nodes}
+    # Nothing starts there, but it adds to what all queues together may have.
+    off = {"name": "off", "capacity": dict.fromkeys(resources, 9), "schedulable": False}
     return {
         "now": 1000,
         "resources": {r: {} for r in resources},
         "nodes": [
             {"name": n, "capacity": {r: amount + free[n] for r, amount in capacity[n].items()}} for n in nodes
-        ],
+        ]
+        + ([off] if draw(st.booleans()) else []),
         "pools": pools,
         "operations": operations,
         "allocations": allocations,

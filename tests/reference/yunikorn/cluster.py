@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from tests.reference.yunikorn.world import inherited, properties_of
+
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
 
@@ -62,6 +64,7 @@ class Ask:
     left: int
     tags: frozenset[str]
     node: str | None
+    may_preempt: bool
 
 
 @dataclass(eq=False)
@@ -80,6 +83,38 @@ class Pool:
     leaving: Amounts = field(default_factory=dict)
     pending: Amounts = field(default_factory=dict)
     ideal: Amounts = field(default_factory=dict)
+    policy: str = "default"
+
+    def wants(self, resource: str) -> Fraction:
+        """Return what it can take of a resource: what it has and asks for, or its children can."""
+        own = self.stays.get(resource, _NONE) + self.pending.get(resource, _NONE)
+        below = sum((child.wants(resource) for child in self.children), _NONE)
+        most = below + self.own.get(resource, _NONE) if self.children else own
+        return max(_NONE, min(most, self.limits.get(resource, most)))
+
+    @property
+    def own(self) -> Amounts:
+        """What its own applications have and ask for, beside those of its children."""
+        found = plus(self.stays, self.pending)
+        for child in self.children:
+            found = plus(found, plus(child.stays, child.pending), -1)
+        return found
+
+    def infer(self) -> None:
+        """Give every pool below the figures that it has not: what its children are guaranteed."""
+        for child in self.children:
+            child.infer()
+        if self.parent is None or not self.children:
+            return
+        own = self.guarantee if any(self.guarantee.values()) else {}
+        sums: Amounts = {}
+        for child in self.children:
+            sums = plus(sums, child.guarantee)
+        self.guarantee = {r: min(v, self.limits.get(r, v)) for r, v in sums.items()} | own
+
+    def fence(self) -> Pool:
+        """Return the pool below which its applications take victims."""
+        return next(pool for pool in self.path() if pool.parent is None or pool.policy == "fence")
 
     def path(self) -> Iterator[Pool]:
         """Yield the queue and all above it."""
@@ -137,8 +172,9 @@ def _pools(data: Mapping[str, Any], total: Amounts) -> tuple[Pool, dict[str, Poo
     root = Pool(
         "<Root>", -1, None, Fraction(1), _exact(top.get("strong_guarantee")), _exact(top.get("limits"))
     )
-    root.ideal = total
+    root.ideal = {r: min(v, root.limits.get(r, v)) for r, v in total.items()}
     rows = data.get("pools", ())
+    rows_by = {str(row["name"]): row for row in rows}
     found = {
         str(row["name"]): Pool(
             str(row["name"]),
@@ -154,6 +190,16 @@ def _pools(data: Mapping[str, Any], total: Amounts) -> tuple[Pool, dict[str, Poo
         pool = found[str(row["name"])]
         pool.parent = root if row.get("parent") is None else found[str(row["parent"])]
         pool.parent.children.append(pool)
+    texts: dict[Pool, dict[str, str]] = {}
+    waiting = [root]
+    while waiting:
+        above = waiting.pop()
+        for pool in above.children:
+            own = rows_by[pool.name].get("settings", {}).get("properties") or {}
+            texts[pool] = inherited(texts.get(above, {}), own)
+            pool.policy = properties_of(texts[pool])["preemption.policy"]
+            waiting.append(pool)
+    root.infer()
     return root, found
 
 
@@ -234,6 +280,7 @@ def read_cluster(snapshot: Snapshot) -> Cluster:
             row.get("count", 1),
             frozenset(row.get("node_tags", ())),
             None if row.get("required_node") is None else str(row["required_node"]),
+            row.get("settings", {}).get("allow_preempt_other", True) and app.pool.policy != "disabled",
         )
         found.asks.append(ask)
         for _ in range(ask.left):

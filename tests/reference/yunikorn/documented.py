@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Rules", "ideal_shares", "reference_plan"]
 
 _NONE = Fraction(0)
-_LONGEST_WAIT = 2**20
+_LONGEST_WAIT = 1200  # an hour of cycles, one every three seconds
 
 #: Columns by which victims are ordered, cheapest first.
 _COLUMNS = {
@@ -66,16 +66,13 @@ class Result:
 def ideal_shares(root: Pool) -> None:
     """Write the ideal share of every pool: its guarantee first, the rest by weight, at most what it wants.
 
-    Wanted are usage that stays and what waits, at most the limit. Guarantees that are too large together are
-    met in proportion (chosen).
+    Wanted are usage that stays and what waits, at most the limit, of a pool with children what they want.
+    Guarantees that are too large together are met in proportion (chosen).
     """
     for child in root.children:
         child.ideal = {}
     for resource, amount in root.ideal.items():
-        most = {}
-        for child in root.children:
-            wanted = child.stays.get(resource, _NONE) + child.pending.get(resource, _NONE)
-            most[child] = max(_NONE, min(wanted, child.limits.get(resource, wanted)))
+        most = {child: child.wants(resource) for child in root.children}
         first = {c: min(c.guarantee.get(resource, _NONE), most[c]) for c in root.children}
         promised = sum(first.values(), _NONE)
         if promised > amount:
@@ -105,6 +102,7 @@ class Cycle:
     missed: dict[str, tuple[int, int]]
     results: list[Result] = field(default_factory=list)
     shot: list[Running] = field(default_factory=list)
+    noted: set[str] = field(default_factory=set)
 
     # -- who asks -------------------------------------------------------------------------------------
 
@@ -165,12 +163,14 @@ class Cycle:
 
     def may_give(self, a: Running, ask: Ask, policy: str | None) -> bool:
         """Whether an allocation is a candidate for an ask."""
-        if policy is None or a.state != "running" or a.required_node:
+        if policy is None or a.state != "running" or a.required_node or not ask.may_preempt:
+            return False
+        if a.app.pool.policy == "disabled":
             return False
         if not any(a.amounts.get(r, _NONE) > 0 for r, v in ask.amounts.items() if v > 0):
             return False
         if policy == "inter_queue":
-            return a.app.pool is not ask.app.pool
+            return a.app.pool is not ask.app.pool and ask.app.pool.fence() in a.app.pool.path()
         return a.app.pool is ask.app.pool and a.app is not ask.app and a.priority < ask.priority
 
     def floors_hold(self, victims: Sequence[Running], ask: Ask | None) -> bool:
@@ -250,7 +250,7 @@ class Cycle:
         return (*self.rules.key(a, self.cluster.now), a.row)
 
     def place(self, ask: Ask, policy: str | None) -> Result | None:
-        """Return where an ask goes: fewest victims, least cost (the dearest compared first: chosen)."""
+        """Return where an ask goes: fewest victims, least cost of all of them together, canonical order."""
         best: tuple[Any, ...] | None = None
         found = None
         for place, node in enumerate(self.cluster.nodes):
@@ -260,8 +260,8 @@ class Cycle:
             victims = self.victims_on(ask, node, policy)
             if victims is None:
                 continue
-            costs = sorted(map(self.cost, victims), reverse=True)
-            rank = (len(victims), costs, place)
+            keys = [self.rules.key(a, self.cluster.now) for a in victims]
+            rank = (len(victims), [sum(column) for column in zip(*keys, strict=True)], place)
             if best is None or rank < best:
                 best, found = rank, Result(ask, node, victims)
         return found
@@ -287,10 +287,12 @@ class Cycle:
         self.results.append(result)
 
     def note(self, served: Sequence[str], failed: Sequence[str]) -> None:
-        """Update missed opportunities."""
+        """Update missed opportunities; a failure counts once in a cycle."""
         for name in served:
             self.missed.pop(name, None)
-        for name in failed:
+            self.noted.discard(name)
+        for name in [name for name in failed if name not in self.noted]:
+            self.noted.add(name)
             count = self.missed.get(name, (0, 0))[0] + 1
             self.missed[name] = (count, min(_LONGEST_WAIT, 2**count))
 
@@ -363,7 +365,8 @@ class Cycle:
             return
         claims: Amounts = {}
         for pool in self.cluster.pools():
-            if pool.apps:
+            may = [a for a in self.cluster.asks if a.app.pool is pool and a.left > 0 and a.may_preempt]
+            if pool.fence().parent is None and may:
                 lacks = {r: max(_NONE, v) for r, v in plus(pool.ideal, pool.stays, -1).items()}
                 claims = plus(claims, lacks)
         total: Amounts = {}
@@ -376,7 +379,7 @@ class Cycle:
                 break
             open_claims = plus(claims, total, -1)
             useful = any(v > 0 and open_claims.get(r, _NONE) > 0 for r, v in a.amounts.items())
-            if not useful or not self.floors_hold([a], None):
+            if not useful or a.app.pool.policy == "disabled" or not self.floors_hold([a], None):
                 continue
             total = plus(total, a.amounts)
             a.state = "taken"

@@ -176,6 +176,7 @@ def properties_of(texts: Mapping[str, str]) -> dict[str, Any]:
         "preemption.delay_s": _delay(texts.get("preemption.delay", ""), 30.0),
         "priority.policy": "fence" if texts.get("priority.policy", "").lower() == "fence" else "default",
         "priority.offset": _offset(texts.get("priority.offset", "")),
+        "sort.policy": "fair" if texts.get("application.sort.policy", "").lower() == "fair" else "fifo",
         "sort.priority": texts.get("application.sort.priority", "").lower() != "disabled",
         "quota.preemption.delay_s": _delay(texts.get("quota.preemption.delay", ""), 0.0, off=True),
     }
@@ -265,7 +266,8 @@ def read_world(snapshot: Snapshot) -> tuple[World, list[Ask]]:
 
     total: dict[str, int] = {}
     for row in data.get("nodes", ()):
-        total = add(total, amounts(row.get("capacity")) if row.get("schedulable", True) else {})
+        total = add(total, amounts(row.get("capacity")))
+    total = {t: v for t, v in (total | amounts(data.get("total"))).items() if v}
     rows: dict[str, dict[str, Any]] = {
         str(row["name"]): {
             "name": str(row["name"]),
@@ -277,9 +279,10 @@ def read_world(snapshot: Snapshot) -> tuple[World, list[Ask]]:
         for row in data.get("pools", ())
     }
     top = data.get("root", {})
+    limits = amounts(top.get("limits"))
     root: dict[str, Any] = {
         "name": "root",
-        "max": {**total, **amounts(data.get("total"))},
+        "max": limits | {t: min(v, limits.get(t, v)) for t, v in total.items()},
         "properties": top.get("settings", {}).get("properties") or {},
         "children": [],
     }

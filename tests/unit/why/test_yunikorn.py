@@ -75,7 +75,8 @@ def test_a_victim_of_its_own_queue_is_told_which_priority_would_have_spared_it()
 
 
 def test_a_victim_on_a_required_node_is_told_which_priority_would_have_spared_it() -> None:
-    plan = planned(cluster(requests=[{**ONE, "required_node": "n"}]), per_ask())
+    nodes = [{"name": name, "capacity": {"cpu": 4}} for name in ("m", "n")]
+    plan = planned(cluster(requests=[{**ONE, "required_node": "n"}], nodes=nodes), per_ask())
     assert plan.why("d3").summary == (
         "Allocation d3 of operation d leaves node n: request ask of p can run on no other node;"
         " its priority was 0, and above 0 it would have been spared."

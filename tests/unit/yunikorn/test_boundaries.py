@@ -12,6 +12,10 @@ from tests.unit.yunikorn.test_cycles import CPU, victims
 
 STEP = 1e-6
 NOW = 100_000.0
+#: Nothing starts on the second one, which adds to the max of the root.
+ROOMY = [{"name": "n", "capacity": {"cpu": 4}}, {"name": "off", "capacity": {"cpu": 4}, "schedulable": False}]
+#: Of an ask that takes nobody's room.
+WAITS_ONLY = {"priority": 0, "settings": {"allow_preempt_other": False}}
 
 
 def partition(
@@ -181,21 +185,22 @@ def test_exceeding_the_maximum_is_one() -> None:
 def test_a_reservation_of_a_lesser_ask_yields_when_it_is_old(age: float, count: int) -> None:
     asks = [
         {"name": "ask", "operation": "p", "resources": {"cpu": 1}, "submit_time": 0, "priority": 1},
-        {"name": "old", "operation": "p", "resources": {"cpu": 1}, "submit_time": 0},
+        {"name": "old", "operation": "p", "resources": {"cpu": 1}, "submit_time": 0, **WAITS_ONLY},
     ]
     kept = {"name": "k", "request": "old", "node": "n", "resources": {"cpu": 1}, "from": NOW - age}
-    assert taken(partition(requests=asks, reservations=[kept])) == count
+    assert taken(partition(requests=asks, reservations=[kept], nodes=ROOMY)) == count
 
 
 @pytest.mark.parametrize(("priority", "count"), [(-1, 0), (0, 0), (1, 1)])
 def test_a_reservation_yields_to_a_higher_priority(priority: int, count: int) -> None:
     asks = [
         {"name": "ask", "operation": "p", "resources": {"cpu": 1}, "submit_time": 0, "priority": priority},
-        {"name": "old", "operation": "p", "resources": {"cpu": 1}, "submit_time": 0, "priority": 0},
+        {"name": "old", "operation": "p", "resources": {"cpu": 1}, "submit_time": 0, **WAITS_ONLY},
     ]
     kept = {"name": "k", "request": "old", "node": "n", "resources": {"cpu": 1}, "from": 0}
     rows = [{**row, "priority": -5} for row in partition().to_dict()["allocations"]]
-    assert taken(partition(requests=asks, reservations=[kept], allocations=rows)) == count
+    snapshot = partition(requests=asks, reservations=[kept], allocations=rows, nodes=ROOMY)
+    assert taken(snapshot) == count
 
 
 # --- quotas

@@ -10,19 +10,21 @@
 namespace evenhand::yunikorn {
 
 Asks::Asks(const ClusterState& state, const Partition& partition, const Inputs& inputs,
-           AskMemory& asks, Pace& pace, Recorder* recorder)
+           AskMemory& asks, Pace& pace, Recorder* recorder, Run* before)
     : Run(state, partition, inputs, asks, pace, recorder),
+      more_used_(at(state.operations().rows()) * state.width(), 0),
       tried_(pending_.size(), 0),
       kept_back_(pending_.size(), 0),
       waiting_(partition.pending) {
+  if (before != nullptr) continue_from(*before);
   world_ = std::make_unique<World>(make_world());
   search_ = std::make_unique<Search>(*world_, set_.switches, set_.reservation_timeout);
+  if (before == nullptr) read_reservations();
   fair_max_.resize(at(part_.queues()));
-  for (const Id q : queue_of_row_)
-    fair_max_[q] = part_.parent[q] == kNoId
-                       ? of_row(part_.total.data())
-                       : fair_max(fair_max_[part_.parent[q]],
-                                  given(part_.most.row(q, width_), part_.limited[q]));
+  for (const Id q : queue_of_row_) {
+    const Resource most = given(part_.most.row(q, width_), part_.limited[q]);
+    fair_max_[q] = part_.parent[q] == kNoId ? most : fair_max(fair_max_[part_.parent[q]], most);
+  }
 }
 
 Queues Asks::world_queues() {
@@ -49,8 +51,7 @@ Queues Asks::world_queues() {
                        : name.starts_with("root.")
                            ? std::string(name)
                            : out.path[at(world_row_[up])] + "." + std::string(name));
-    out.max.push_back(up == kNoId ? of_row(part_.total.data())
-                                  : given(part_.most.row(q, width_), part_.limited[q]));
+    out.max.push_back(given(part_.most.row(q, width_), part_.limited[q]));
     out.guaranteed.push_back(given(part_.owed.row(q, width_), part_.owes[q]));
     out.preempting.push_back(of_row(leaving_.row(q, width_)));
     out.allocated.push_back(add(of_row(usage_.row(q, width_)), out.preempting.back()));
@@ -76,8 +77,12 @@ World Asks::make_world() {
     const bool spared = pace_.on() && pace_.spared(state_, s).why != Outcome::kTaken;
     held.barred.push_back(
         spared || all.get(&AllocationColumns::required_node, s, kNoId) != kNoId ? 1 : 0);
-    held.preempted.push_back(0);
-    held.resources.push_back(of_row(part_.amounts.row(p, width_)));
+    held.preempted.push_back(taken_[p]);
+    held.resources.push_back(with_zeros(of_row(part_.amounts.row(p, width_)),
+                                        at_or(rows_.held_zeros, s, ResourceMask{0})));
+    if (const Resource& has = held.resources.back(); zero(has) || !rows_.held_zeros.empty())
+      for (const Id q : part_.path(part_.queue[p]))  // the sums have these types, too
+        queues.allocated[world_row_[q]].types |= has.types;
   }
   const Rooms unreserved(state_, false);
   NodeRooms nodes{width_, {}, {}, {}};
@@ -90,49 +95,14 @@ World Asks::make_world() {
       nodes.free.push_back(there ? unreserved.at(n, r) : 0);
     }
   }
-  Reserved reserved;
-  const LiveTable<ReservationColumns>& rows = state_.reservations();
-  for (Id i = 0; i < rows.rows(); ++i) {
-    const Id request = rows.get(&ReservationColumns::request, i, kNoId);
-    if (!keeps_room(state_, i) || request == kNoId) continue;
-    reserved.node.push_back(rows.get(&ReservationColumns::node, i, kNoId));
-    reserved.ask.push_back(request);
-    reserved.priority.push_back(part_.ask_priority[request]);
-    const Time from = rows.get(&ReservationColumns::from, i, kNoTime);
-    reserved.age.push_back(from == kNoTime ? 0 : state_.now() - from);
-    reserved.triggered.push_back(asks_.triggered[request]);
-    reserved.required.push_back(
-        state_.requests().get(&RequestColumns::required_node, request, kNoId) != kNoId ? 1 : 0);
-  }
-  return {std::move(queues), std::move(held), std::move(nodes), std::move(reserved),
+  return {std::move(queues), std::move(held), std::move(nodes), Reserved{},
           !set_.switches.newest_before_lowest_priority};
-}
-
-// Asks that have a reservation come first: on their node, if the room is there now.
-void Asks::start_reserved() {
-  std::vector<Reservation*> in_order;
-  for (Reservation& one : reservations_) in_order.push_back(&one);
-  std::ranges::sort(in_order, {}, &Reservation::place);
-  for (Reservation* one : in_order) {
-    const Id request = one->request, node = one->node;
-    if (pending_[request] <= 0) continue;
-    give_back(*one);
-    if (state_.schedulable(node) && has_headroom(request) && rooms_.fits(need(request), node)) {
-      place(request, node, Reason::kReservationDue);
-    } else {
-      rooms_.take(kept(*one), node);
-      --pending_[request];  // it waits there, and asks for nothing else
-      ++kept_back_[request];
-      outcome_[request] = Outcome::kWaitsForVictims;
-      tried_[request] = pending_[request] <= 0 ? 1 : 0;
-    }
-  }
 }
 
 double Asks::priority_of(Id queue) const {
   double highest = static_cast<double>(kNothingWaits);
   for (Index i = part_.asks_from[queue]; i < part_.asks_from[queue + 1]; ++i)
-    if (pending_[part_.asks[i]] + kept_back_[part_.asks[i]] > 0) {
+    if (waits(part_.asks[i])) {
       highest = std::max(highest, part_.ask_priority[part_.asks[i]]);
       break;  // the first is the most important
     }
@@ -153,8 +123,8 @@ void Asks::order_leaves(Id queue, Column<Id>& out) const {
   std::vector<OrderedQueue> siblings;
   Column<Id> of;
   for (const Id c : below) {
+    if (!anything_waits(c)) continue;
     const double priority = priority_of(c);
-    if (priority == static_cast<double>(kNothingWaits)) continue;
     const Queues& queues = world_->queues();
     const Id row = world_row_[c];
     siblings.push_back({queues.allocated[row], queues.guaranteed[row],
@@ -166,19 +136,27 @@ void Asks::order_leaves(Id queue, Column<Id>& out) const {
     order_leaves(of[place], out);
 }
 
-// Applications in their order, the asks of each by priority and age.
+bool Asks::anything_waits(Id queue) const {
+  const auto asks = slice(part_.asks, part_.asks_from[queue], part_.asks_from[queue + 1]);
+  if (std::ranges::any_of(asks, [&](Id request) { return waits(request); })) return true;
+  const auto below = slice(part_.children_of, part_.children[queue], part_.children[queue + 1]);
+  return std::ranges::any_of(below, [&](Id c) { return anything_waits(c); });
+}
+
+// Applications in their order, the asks of each by priority and age. Also those that have a node
+// reserved or have been tried: they still wait, and count for the priority of their application.
 Column<Id> Asks::asks_in_order(Id leaf) const {
   std::map<Index, Column<Id>> of;  // by rank of the application
   for (Index i = part_.asks_from[leaf]; i < part_.asks_from[leaf + 1]; ++i) {
     const Id request = part_.asks[i];
-    if (pending_[request] > 0 && tried_[request] == 0)
+    if (waits(request))
       of[state_.operations().keys().rank(state_.operation_of_request(request))].push_back(request);
   }
   std::vector<OrderedApplication> applications;
   std::vector<const Column<Id>*> lists;
   for (const auto& [rank, list] : of) {
     const Id operation = state_.operation_of_request(list.front());
-    applications.push_back({of_row(state_.operation_usage(operation)),
+    applications.push_back({used_by(operation),
                             state_.operations().get(&OperationColumns::start_time, operation),
                             part_.ask_priority[list.front()]});
     lists.push_back(&list);
@@ -192,10 +170,18 @@ Column<Id> Asks::asks_in_order(Id leaf) const {
   return out;
 }
 
+// What an application has, with what starts and what leaves.
+Resource Asks::used_by(Id operation) const {
+  Column<Amount> used(state_.operation_usage(operation),
+                      state_.operation_usage(operation) + width_);
+  for (Size r = 0; r < width_; ++r) used[r] += more_used_[at(operation) * width_ + r];
+  return of_row(used.data());
+}
+
 // Until nothing more is decided; each pass begins anew after its first result.
 void Asks::passes() {
-  start_reserved();
-  while (pass()) ++tally.rounds;
+  while (start_reserved() || pass()) ++tally.rounds;
+  say_what_waits();
 }
 
 bool Asks::pass() {
@@ -203,8 +189,10 @@ bool Asks::pass() {
   order_leaves(0, leaves);
   for (const Id leaf : leaves) {
     Index attempts = set_.attempts;
-    for (const Id request : asks_in_order(leaf))
-      if (serve(request, attempts)) return true;
+    for (const Id request : asks_in_order(leaf)) {
+      if (serve_reserved(request, attempts)) return true;
+      if (pending_[request] > 0 && tried_[request] == 0 && serve(request, attempts)) return true;
+    }
   }
   return false;
 }
@@ -212,36 +200,43 @@ bool Asks::pass() {
 bool Asks::serve(Id request, Index& attempts) {
   ++tally.asks;
   const Id required = state_.requests().get(&RequestColumns::required_node, request, kNoId);
+  why_ = Outcome::kNoFreeRoom;
   if (!has_headroom(request)) {
-    why_ = Outcome::kLimitsOfOperationOrPool;
-    if (try_to_preempt(request, false, attempts)) return true;
+    why_ = barred_everywhere(request);
+    if (why_ == Outcome::kStarted) why_ = Outcome::kLimitsOfOperationOrPool;
+    if (required == kNoId && try_to_preempt(request, false, attempts)) return true;
+  } else if (required != kNoId) {
+    if (on_required_node(request, required)) return true;
   } else if (const Id node = free_node(request); node != kNoId) {
     place(request, node, Reason::kFitsFreeRoom);
     return true;
-  } else if (required != kNoId) {
-    if (on_required_node(request, required)) return true;
+  } else if (const Id other = node_to_reserve(request); other != kNoId) {
+    keep_node(request, other, false, kNew);
+    return true;
   } else if (try_to_preempt(request, true, attempts)) {
     return true;
   }
   tried_[request] = 1;
+  failed(request);
+  return false;
+}
+
+void Asks::failed(Id request) {
   fail(request, why_);
   if (Facts* facts = last_fact(request, kNoId)) {
     if (why_ == Outcome::kMayNotPreemptYet) add_wait(*facts, request);
     if (why_ == Outcome::kNotBelowGuarantee) add_owed(*facts, request);
   }
-  return false;
 }
 
-bool Asks::try_to_preempt(Id request, bool nodes_tried, Index& attempts) {
+bool Asks::try_to_preempt(Id request, bool nodes_tried, Index& attempts, Size kept) {
   if (!set_.enabled || attempts <= 0) return false;
   const Time now = state_.now();
   const Time last = asks_.last_attempt[request];
-  const Waiting waiting{
-      at_or(rows_.may_preempt, request, std::uint8_t{1}) != 0,
-      set_.asks_once && asks_.triggered[request] != 0,
-      state_.requests().get(&RequestColumns::required_node, request, kNoId) != kNoId,
-      now - state_.requests().get(&RequestColumns::submit_time, request),
-      last == kNoTime ? kNoTime : now - last};
+  const Waiting waiting{at_or(rows_.may_preempt, request, std::uint8_t{1}) != 0,
+                        set_.asks_once && asks_.triggered[request] != 0, needs_node(request),
+                        now - state_.requests().get(&RequestColumns::submit_time, request),
+                        last == kNoTime ? kNoTime : now - last};
   if (!may_try(waiting, delay_of(leaf_of(request)), set_.retry)) {
     why_ = Outcome::kMayNotPreemptYet;
     return false;
@@ -250,7 +245,7 @@ bool Asks::try_to_preempt(Id request, bool nodes_tried, Index& attempts) {
   ++tally.attempts;
   asks_.last_attempt[request] = now;
   search_->begin(
-      {request, world_row_[leaf_of(request)], of_row(need(request)), part_.ask_priority[request]});
+      {request, world_row_[leaf_of(request)], asked(request), part_.ask_priority[request]});
   // Nodes where it may not stand are no place for it, whatever leaves.
   struct Tags final : Predicates {
     Asks& run;
@@ -264,6 +259,12 @@ bool Asks::try_to_preempt(Id request, bool nodes_tried, Index& attempts) {
   const Tags tags(*this, request);
   const bool anywhere = this->anywhere(request);
   const Attempt found = search_->attempt(nodes_tried, anywhere ? nullptr : &tags);
+  for (const auto& [node, of] : found.cancelled)  // whether or not it helped
+    for (Size i = kept_.size(); i-- > 0;)
+      if (kept_[i].node == node && kept_[i].request == of && !kept_[i].triggered) {
+        drop(i, true);
+        break;
+      }
   if (const Id slot = watched(); slot != kNoId && slot < part_.place_of.rows()) {
     const auto row = std::ranges::find(place_of_row_, part_.place_of[slot]);
     const Id held = static_cast<Id>(row - place_of_row_.begin());
@@ -301,27 +302,17 @@ bool Asks::try_to_preempt(Id request, bool nodes_tried, Index& attempts) {
     }
     world_->preempt(row);
   }
-  if (set_.asks_once && pending_[request] == 1) asks_.triggered[request] = 1;
-  keep_node(request, found.node);
-  asks_.last_attempt[request] = pending_[request] > 0 ? last : now;
+  if (set_.asks_once && waiting_only(request) <= 1) asks_.triggered[request] = 1;
+  keep_node(request, found.node, true, kept);
+  asks_.last_attempt[request] = waiting_only(request) > 0 ? last : now;
   return true;
 }
 
-// For one of an ask for which victims leave; nothing else is placed there.
-void Asks::keep_node(Id request, Id node) {
-  Reserved& reserved = world_->reserved();
-  reserved.node.push_back(node);
-  reserved.ask.push_back(request);
-  reserved.priority.push_back(part_.ask_priority[request]);
-  reserved.age.push_back(0);
-  reserved.triggered.push_back(1);
-  reserved.required.push_back(
-      state_.requests().get(&RequestColumns::required_node, request, kNoId) != kNoId ? 1 : 0);
-  reserve(request, node, Stage::kPreemptionCycle);
-  ++kept_back_[request];
-  room_at(node);
-  for (Amount& room : scratch_) room = std::max<Amount>(room, 0);
-  take_room(scratch_.data(), node);
+// How many of an ask have looked for no victims that leave.
+Index Asks::waiting_only(Id request) const {
+  return pending_[request] + std::ranges::count_if(kept_, [&](const Kept& one) {
+           return one.request == request && !one.triggered;
+         });
 }
 
 void Asks::place(Id request, Id node, Reason reason) {
@@ -329,13 +320,51 @@ void Asks::place(Id request, Id node, Reason reason) {
   world_->start(world_row_[leaf_of(request)], node, of_row(need(request)));
   for (const Id q : part_.path(leaf_of(request)))
     for (Size r = 0; r < width_; ++r) part_.row(waiting_, q)[r] -= need(request)[r];
+  const Id operation = state_.operation_of_request(request);
+  for (Size r = 0; r < width_; ++r) more_used_[at(operation) * width_ + r] += need(request)[r];
 }
 
+// Reservations there of asks that may run elsewhere are cancelled, and the node is reserved for
+// this one. Nothing leaves a node where it may not start.
 bool Asks::on_required_node(Id request, Id node) {
-  if (asks_.triggered[request] != 0) {
-    why_ = Outcome::kWaitsForVictims;
-    return false;
+  why_ = barred_everywhere(request);
+  const Amount* capacity = state_.node_capacity(node);
+  for (Size r = 0; r < width_ && why_ == Outcome::kStarted; ++r)
+    if (state_.tables().resources.scope[r] != ResourceScope::kCluster &&
+        need(request)[r] > capacity[r])
+      why_ = Outcome::kNoFreeRoom;  // also of an empty one
+  if (why_ != Outcome::kStarted) return false;
+  cancel_for_required(node);
+  if (blocked_[node] == 0 && rooms_.fits(need(request), node)) {
+    place(request, node, Reason::kFitsFreeRoom);
+    return true;
   }
+  take_victims_there(request, node);
+  keep_node(request, node, asks_.triggered[request] != 0, kNew);
+  return true;
+}
+
+// Why it may stand on no node, whatever is free there; kStarted: on one it may.
+Outcome Asks::barred_everywhere(Id request) {
+  if (const Id node = state_.requests().get(&RequestColumns::required_node, request, kNoId);
+      node != kNoId) {
+    const Outcome why = barred(request, node);
+    return why == Outcome::kStarted && !state_.schedulable(node) ? Outcome::kNodeNotSchedulable
+                                                                 : why;
+  }
+  if (anywhere(request)) return Outcome::kStarted;
+  Outcome found = Outcome::kNodeNotSchedulable;
+  for (const Id node : part_.nodes) {
+    const Outcome why = barred(request, node);
+    if (why == Outcome::kStarted) return why;
+    if (found != Outcome::kWrongTags) found = why;
+  }
+  return found;
+}
+
+// Makes room for an ask on the node that it needs, once.
+void Asks::take_victims_there(Id request, Id node) {
+  if (asks_.triggered[request] != 0) return;
   Held here;
   Column<Id> rows;
   for (const Id row : world_->on_node(node)) {
@@ -351,14 +380,12 @@ bool Asks::on_required_node(Id request, Id node) {
   }
   Column<std::uint8_t> needs, released(rows.size(), 0);
   for (const Id row : rows) needs.push_back(world_->held().barred[row]);
-  room_at(node);
-  const RequiredNodeAnswer found = required_node_victims(
-      here, scratch_.data(), width_, of_row(need(request)), part_.ask_priority[request],
-      !set_.switches.required_node_ignores_free_room, needs, released);
-  if (found.victims.empty()) {
-    if (why_ == Outcome::kNoFreeRoom) why_ = Outcome::kNoRoomEvenWithVictims;
-    return false;
-  }
+  Column<Amount> free(width_);
+  for (Size r = 0; r < width_; ++r) free[r] = world_->nodes().free.row(node, width_)[r];
+  const RequiredNodeAnswer found =
+      required_node_victims(here, free.data(), width_, asked(request), part_.ask_priority[request],
+                            !set_.switches.required_node_ignores_free_room, needs, released);
+  if (found.victims.empty()) return;
   for (const Id i : found.victims) {
     preempt(place_of_row_[rows[i]], request, node, Stage::kPreemptionCycle,
             Reason::kForRequiredNode);
@@ -368,8 +395,6 @@ bool Asks::on_required_node(Id request, Id node) {
     world_->preempt(rows[i]);
   }
   asks_.triggered[request] = 1;
-  keep_node(request, node);
-  return true;
 }
 
 void Asks::quotas(const Column<Time>& since) { quota_of(0, since); }

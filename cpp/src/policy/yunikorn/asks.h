@@ -9,40 +9,62 @@
 
 namespace evenhand::yunikorn {
 
-// Why an allocation is no candidate of an ask.
-enum class NoCandidate : std::uint8_t {
-  kNeedsItsNode,
-  kSpared,
-  kHoldsNothing,
-  kSameQueue,
-  kAskerDisabled,
-  kQueueDisabled,
-  kOutsideFence,
-  kWithinGuarantee,
-  kPriority
-};
-
 class Asks : public Run {
  public:
+  // `before`: what another run has decided already.
   Asks(const ClusterState& state, const Partition& partition, const Inputs& inputs, AskMemory& asks,
-       Pace& pace, Recorder* recorder);
+       Pace& pace, Recorder* recorder, Run* before = nullptr);
 
   void passes();
   // Takes from queues that have been above their max for long enough.
   void quotas(const Column<Time>& since);
 
  private:
+  // A node that one of an ask has reserved. It waits there for victims that leave for it, or only
+  // for room.
+  struct Kept {
+    Id request, node;
+    Time age;
+    bool triggered, fresh, drawn = false;  // reserved in this run; also said so
+    bool tried = false;                    // whether it has looked for victims in this run
+  };
+
   World make_world();
   Queues world_queues();
-  void start_reserved();
   bool pass();
+
+  // --- reservations.cpp
+  void read_reservations();
+  bool start_reserved();
+  bool start_reserved_of(Id operation);
+  bool serve_reserved(Id request, Index& attempts);
+  Id node_to_reserve(Id request);
+  void keep_node(Id request, Id node, bool triggered, Size of);
+  void start_kept(Size i, Id node);
+  void drop(Size i, bool say);
+  void cancel_for_required(Id node);
+  void block(Id node);
+  void unblock(Id node);
+  void tell_world();
+  void say_what_waits();
+  bool needs_node(Id request) const {
+    return state_.requests().get(&RequestColumns::required_node, request, kNoId) != kNoId;
+  }
+
+  // --- asks.cpp
   void order_leaves(Id queue, Column<Id>& out) const;
   Column<Id> asks_in_order(Id leaf) const;
+  bool waits(Id request) const { return pending_[request] + kept_back_[request] > 0; }
+  bool anything_waits(Id queue) const;
+  Index waiting_only(Id request) const;
+  Resource used_by(Id operation) const;
   double priority_of(Id queue) const;  // of what waits below it
   bool serve(Id request, Index& attempts);
-  bool try_to_preempt(Id request, bool nodes_tried, Index& attempts);
+  void failed(Id request);
+  bool try_to_preempt(Id request, bool nodes_tried, Index& attempts, Size kept = kNew);
   bool on_required_node(Id request, Id node);
-  void keep_node(Id request, Id node);
+  Outcome barred_everywhere(Id request);
+  void take_victims_there(Id request, Id node);
   void place(Id request, Id node, Reason reason);
   void quota_of(Id queue, const Column<Time>& since);
 
@@ -56,16 +78,30 @@ class Asks : public Run {
   void add_place(Facts& facts, Id row, std::span<const Id> victims) const;
 
   Resource of_row(const Amount* amounts) const { return dense(amounts, width_); }
+  static Resource with_zeros(Resource of, ResourceMask zeros) {
+    of.types |= zeros;
+    return of;
+  }
+  // What an ask needs, also the types of which it asks for 0.
+  Resource asked(Id request) const {
+    return with_zeros(of_row(need(request)), at_or(rows_.asked_zeros, request, ResourceMask{0}));
+  }
   Time delay_of(Id queue) const {
     return at_or(rows_.delay, part_.pool_of[queue], Time{30'000'000});
   }
 
+  static constexpr Size kNew = ~Size{0};
+
   Column<Id> world_row_, queue_of_row_;  // of queues, and back
   Column<Id> place_of_row_;              // of allocations of the world
   Column<Resource> fair_max_;            // Q
+  Column<Amount> more_used_;             // of operations, beside their usage: n x R
   Column<std::uint8_t> tried_;           // asks
   Column<Index> kept_back_;              // of asks: how many wait on a node that is kept for them
-  Column<Amount> waiting_;               // Q x R
+  std::vector<Kept> kept_;
+  Column<Index> blocked_;   // N: reservations
+  Column<Amount> idle_;     // N x R: room that nobody else may use meanwhile
+  Column<Amount> waiting_;  // Q x R
   std::unique_ptr<World> world_;
   std::unique_ptr<Search> search_;
 };

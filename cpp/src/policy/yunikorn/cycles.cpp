@@ -9,7 +9,6 @@
 namespace evenhand::yunikorn {
 namespace {
 
-constexpr std::int64_t kLongestWait = std::int64_t{1} << 20;
 constexpr std::size_t kBlock = 64;
 
 // The largest part of its guarantee that a queue uses; of the partition where it has none.
@@ -37,9 +36,24 @@ Cycles::Cycles(const ClusterState& state, const Partition& partition, const Inpu
   changed_.assign(nodes, 0);
   removed_.assign(nodes, 0);
   usable_.assign(nodes, 0);
-  for (const Id node : partition.nodes) {
+  node_place_.assign(nodes, 0);
+  for (Size i = 0; i < partition.nodes.size(); ++i) {
+    const Id node = partition.nodes[i];
     usable_[node] = 1;
+    node_place_[node] = static_cast<Index>(i);
     room_changed(node);
+  }
+  noted_.assign(pending_.size(), 0);
+  closed_.assign(queues, 0);
+  fence_.assign(queues, 0);
+  for (Id q = 1; q < partition.queues(); ++q) {
+    closed_[q] = policy_of(q) == QueuePolicy::kDisabled ? 1 : 0;
+    for (const Id up : partition.path(q)) {
+      const bool own = up >= state.pools().size();  // of the pool's own operations
+      if (up != 0 && (own || policy_of(up) != QueuePolicy::kFence)) continue;
+      fence_[q] = up;
+      break;
+    }
   }
   asking_.assign(queues, 0);
   cut_off_.assign(pending_.size(), 0);
@@ -84,7 +98,8 @@ void Cycles::begin(For what) {
   most_alone_.assign(queues * width_, 0);
   for (Id q = 1; q < part_.queues(); ++q) read_queue(q);
   off_ = part_.near_stays;
-  for (Id i = 0; i < off_.rows(); ++i) off_[i] |= taken_[part_.on_node[i]];
+  for (Id i = 0; i < off_.rows(); ++i)
+    if (taken_[part_.on_node[i]] != 0 || closed_[part_.near_queue[i]] != 0) off_[i] = 1;
   lives_.clear();
   own_.reset();
 }
@@ -184,8 +199,25 @@ Outcome Cycles::eligible(Id place, Id request, For what) const {
       return Outcome::kSameOperation;
     if (part_.priority[place] >= part_.ask_priority[request]) return Outcome::kNotLowerPriority;
   }
-  if (part_.must_stay[place] != 0) return Outcome::kNotACandidate;
+  if (part_.must_stay[place] != 0 || no_candidate(place, request, what))
+    return Outcome::kNotACandidate;
   return Outcome::kNotChosen;
+}
+
+// By `preemption.policy`: nothing of its queue may leave, or nothing beyond a fence of the ask.
+std::optional<NoCandidate> Cycles::no_candidate(Id place, Id request, For what) const {
+  const Id queue = part_.queue[place];
+  if (closed_[queue] != 0) return NoCandidate::kQueueDisabled;
+  if (what == For::kInterQueue && request != kNoId &&
+      std::ranges::find(part_.path(queue), fence_[leaf_of(request)]) == part_.path(queue).end())
+    return NoCandidate::kOutsideFence;
+  return std::nullopt;
+}
+
+// May others be preempted for it, as far as it and its queue say?
+bool Cycles::may_preempt(Id request) const {
+  return at_or(rows_.may_preempt, request, std::uint8_t{1}) != 0 &&
+         (closed_[leaf_of(request)] == 0 || set_.switches.disabled_queues_preempt);
 }
 
 void Cycles::watch(Id request, For what) {
@@ -209,6 +241,7 @@ void Cycles::watch(Id request, For what) {
     facts->numbers.emplace_back("within_queue", what == For::kIntraQueue ? 1 : 0);
     if (why == Outcome::kNotLowerPriority) add_priorities(*facts, place, request);
     if (why == Outcome::kQueueKeepsIt) add_keeper(*facts, place, need(request));
+    if (why == Outcome::kNotACandidate) add_no_candidate(*facts, place, request, what);
     if (why == Outcome::kNotChosen || why == Outcome::kNoStartInStage) {
       add_place(*facts, place, request, what);
       Column<Id> chosen;
@@ -235,16 +268,21 @@ bool Cycles::try_allocate(Id request, For what) {
   const Outcome why = headroom ? why_ : Outcome::kLimitsOfOperationOrPool;
   Reason reason = Reason::kFitsFreeRoom;
   victims_.clear();
-  if (node == kNoId && what != For::kAllocation &&
-      (why == Outcome::kNoFreeRoom || why == Outcome::kLimitsOfOperationOrPool)) {
+  const bool asks = node == kNoId && what != For::kAllocation &&
+                    (why == Outcome::kNoFreeRoom || why == Outcome::kLimitsOfOperationOrPool);
+  const bool may = may_preempt(request);
+  if (asks && may) {
     if (victims_for(request, what, node)) reason = Reason::kFitsAfterPreemption;
     if (watched() != kNoId) watch(request, what);
   }
   credit_nodes(-1);
   if (node == kNoId) {
-    fail(request, what != For::kAllocation && why == Outcome::kNoFreeRoom
+    fail(request, asks && !may ? Outcome::kMayNotPreemptYet
+                  : what != For::kAllocation && why == Outcome::kNoFreeRoom
                       ? Outcome::kNoRoomEvenWithVictims
                       : why);
+    if (Facts* facts = last_fact(request, kNoId); facts != nullptr && asks && !may)
+      add_may_not_preempt(*facts, request);
     return false;
   }
   for (const Id place : victims_) {
@@ -267,15 +305,24 @@ bool Cycles::try_allocate(Id request, For what) {
   return true;
 }
 
+// Counted once in a cycle, whatever the number of policies.
 void Cycles::missed(Id request) {
+  if (noted_[request] != 0) return;
+  noted_[request] = 1;
   ++asks_.missed[request];
   std::int64_t wait = 2;
-  for (std::int64_t i = 1; i < asks_.missed[request] && wait < kLongestWait; ++i) wait *= 2;
-  asks_.wait[request] = wait;
+  for (std::int64_t i = 1; i < asks_.missed[request] && wait < set_.longest_wait; ++i) wait *= 2;
+  asks_.wait[request] = std::min(wait, set_.longest_wait);
+}
+
+void Cycles::served(Id request) {
+  noted_[request] = 0;
+  asks_.forget(request);
 }
 
 void Cycles::allocation() {
   begin(For::kAllocation);
+  std::ranges::fill(noted_, 0);
   for (Id q = 0; q < pending_.rows(); ++q)
     if (asks_.wait[q] > 0) {
       --asks_.wait[q];
@@ -300,7 +347,7 @@ void Cycles::allocation() {
       if (masked_[request] != 0) continue;
       if (try_allocate(request, For::kAllocation)) {
         ++done;
-        asks_.forget(request);
+        served(request);
       } else {
         masked_[request] = 1;
         left_out(request);
@@ -328,6 +375,7 @@ bool Cycles::at_limit(const Column<Amount>& total) const {
 }
 
 void Cycles::preemption() {
+  std::ranges::fill(noted_, 0);
   for (const PolicyKind policy : set_.policies) {
     const For what = policy == PolicyKind::kInterQueue ? For::kInterQueue : For::kIntraQueue;
     begin(what);
@@ -343,7 +391,7 @@ void Cycles::preemption() {
         if (!entitled(leaf_of(request), request, what)) continue;
         if (try_allocate(request, what)) {
           for (Size r = 0; r < width_; ++r) total[r] += need(request)[r];
-          asks_.forget(request);
+          served(request);
         } else {
           masked_[request] = 1;
           left_out(request);
@@ -379,7 +427,12 @@ void Cycles::passed_over(Id request, For what) {
 void Cycles::shotgun() {
   if (std::ranges::find(set_.policies, PolicyKind::kInterQueue) == set_.policies.end()) return;
   begin(For::kInterQueue);
-  Column<Amount> claimed = shares_.claimed(part_, usage_), total(width_, 0);
+  Column<std::uint8_t> asks(at(part_.queues()), 0);
+  for (const Id request : part_.asks) {
+    const Id leaf = leaf_of(request);
+    if (may_preempt(request) && fence_[leaf] == 0) asks[leaf] = 1;
+  }
+  Column<Amount> claimed = shares_.claimed(part_, usage_, asks), total(width_, 0);
   const Column<Amount> nothing(width_, 0);
   asking_[0] = 1;
   Id place = 0;
@@ -415,7 +468,8 @@ Outcome Cycles::claimable(Id place, const Column<Amount>& claimed, const Column<
   bool useful = false;
   for (Size r = 0; r < width_; ++r) useful = useful || (gives[r] > 0 && claimed[r] > 0);
   if (!useful) return Outcome::kFreesNothingUseful;
-  if (part_.must_stay[place] != 0) return Outcome::kNotACandidate;
+  if (part_.must_stay[place] != 0 || closed_[part_.queue[place]] != 0)
+    return Outcome::kNotACandidate;
   if (!may_give(part_.queue[place], gives, nothing.data())) return Outcome::kQueueKeepsIt;
   if (pace_.on()) spared = pace_.spared(state_, part_.slot[place]);
   return spared.why == Outcome::kTaken ? Outcome::kNotChosen : spared.why;
@@ -427,6 +481,7 @@ void Cycles::not_claimed(Id place, Outcome why, const Spared& spared, const Colu
   Facts* facts = last_fact(kNoId, part_.slot[place]);
   if (facts == nullptr) return;
   if (why == Outcome::kQueueKeepsIt) add_keeper(*facts, place, nothing.data());
+  if (why == Outcome::kNotACandidate) add_no_candidate(*facts, place, kNoId, For::kInterQueue);
   if (why == Outcome::kFreesNothingUseful) facts->amounts.emplace_back("claimed", claimed);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "live.h"
 #include "run.h"
@@ -20,16 +21,17 @@ class Cycles : public Run {
 
  private:
   enum class For : std::uint8_t { kAllocation, kInterQueue, kIntraQueue };
-  // A node with its victims: fewer are better, then those whose dearest is cheaper. No victim is
-  // on two nodes, so the two tell them apart.
+  // A node with its victims: fewer are better, then those that cost less together, then the first.
   struct Found {
     Id node = kNoId;
-    Index victims = 0;
-    Id dearest = kNoId;
+    Index victims = 0, place = 0;  // the latter in canonical order
+    Cost cost{};
+
     bool better_than(const Found& other) const noexcept {
       if (other.node == kNoId || victims != other.victims)
         return other.node == kNoId || victims < other.victims;
-      return dearest < other.dearest;
+      const int compared = cost.compare(other.cost);
+      return compared != 0 ? compared < 0 : place < other.place;
     }
   };
   struct Short {  // a queue above the ask that is at its maximum, and by how much
@@ -53,6 +55,13 @@ class Cycles : public Run {
   bool entitled(Id queue, Id request, For what) const;
   bool try_allocate(Id request, For what);
   void missed(Id request);
+  void served(Id request);
+  bool may_preempt(Id request) const;
+  std::optional<NoCandidate> no_candidate(Id place, Id request, For what) const;
+  QueuePolicy policy_of(Id queue) const {
+    return at_or(rows_.policy, part_.pool_of[queue], QueuePolicy::kDefault);
+  }
+  void add_may_not_preempt(Facts& facts, Id request) const;
   void passed_over(Id request, For what);
   bool at_limit(const Column<Amount>& total) const;
   Outcome eligible(Id place, Id request, For what) const;
@@ -66,6 +75,7 @@ class Cycles : public Run {
   void add_share(Facts& facts, Id queue, const char* whose) const;
   void add_keeper(Facts& facts, Id place, const Amount* wants) const;
   void add_place(Facts& facts, Id place, Id request, For what) const;
+  void add_no_candidate(Facts& facts, Id place, Id request, For what) const;
 
   // --- victims.cpp
   bool victims_for(Id request, For what, Id& node);
@@ -75,6 +85,8 @@ class Cycles : public Run {
   void bound(const Live& live, const Amount* wants);
   Id bound_of(const Live& live, Id node, const Amount* wants) const;
   bool may_do(Id node, const Amount* wants, const Live& live, Size victims) const;
+  void add_cost(Cost& to, Id place) const;
+  Cost least_cost(Id node, const Live& live, Size victims) const;
 
   // --- live.cpp
   Live* live_for(Id request, For what);
@@ -94,6 +106,9 @@ class Cycles : public Run {
   Column<Amount> dead_;            // Q x R: usage up to which nothing is given; -1: none
   Column<Amount> bound_;           // R: what asks may add up to; kNoLimit: anything
   Column<std::uint8_t> masked_;    // asks that have failed in this cycle
+  Column<std::uint8_t> noted_;     // asks whose failure in this cycle has been counted
+  Column<std::uint8_t> closed_;    // Q: nothing of it may leave
+  Column<Id> fence_;               // Q: of leaf queues: victims are taken below it alone
   Column<std::uint8_t> cut_off_;   // asks that a policy had no more room for
   std::vector<Column<Id>> order_;  // of leaf queues: asks
   Column<std::uint8_t> unordered_;
@@ -105,12 +120,14 @@ class Cycles : public Run {
   Column<Amount> given_;  // Q x R: what leaves for it so far
   Column<Id> victims_;
   Column<Index> leaving_there_;  // scratch
+  Costs own_costs_;              // of nodes of which nothing is kept
 
   // What is known of nodes; see live.h.
   Column<Index> of_need_;  // asks of the same amounts that wait
   std::vector<std::unique_ptr<Live>> lives_;
   std::unique_ptr<Live> own_;  // within a queue
   Size nodes_ = 0;             // in blocks
+  Column<Index> node_place_;   // N: in canonical order
   Column<float> room_;         // R x N, no less than it is
   Column<Id> fewest_;          // N: victims that a node needs at least; of the ask, see `bound`
   Column<std::uint8_t> usable_;

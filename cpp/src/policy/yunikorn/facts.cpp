@@ -79,6 +79,24 @@ void Cycles::add_place(Facts& facts, Id place, Id request, For what) const {
   facts.numbers.emplace_back("candidates", all);
 }
 
+// What keeps it from being a candidate beside shares and priorities.
+void Cycles::add_no_candidate(Facts& facts, Id place, Id request, For what) const {
+  const std::optional<NoCandidate> why =
+      part_.must_stay[place] != 0 ? NoCandidate::kNeedsItsNode : no_candidate(place, request, what);
+  if (!why) return;
+  facts.numbers.emplace_back("why", static_cast<double>(*why));
+  facts.pools.emplace_back("queue", part_.pool_of[part_.queue[place]]);
+  if (*why == NoCandidate::kOutsideFence)
+    facts.pools.emplace_back("fence", part_.pool_of[fence_[leaf_of(request)]]);
+}
+
+void Cycles::add_may_not_preempt(Facts& facts, Id request) const {
+  const bool own = at_or(rows_.may_preempt, request, std::uint8_t{1}) == 0;
+  facts.numbers.emplace_back("may_preempt", own ? 0 : 1);
+  facts.numbers.emplace_back("queue_disabled", own ? 0 : 1);
+  facts.pools.emplace_back("queue", part_.pool_of[leaf_of(request)]);
+}
+
 void Asks::add_wait(Facts& facts, Id request) const {
   const Time submitted = state_.requests().get(&RequestColumns::submit_time, request);
   const Time last = asks_.last_attempt[request], delay = delay_of(leaf_of(request));

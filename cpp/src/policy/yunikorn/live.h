@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -21,17 +22,44 @@ namespace evenhand::yunikorn {
 
 using Tick = std::int64_t;
 
+// What victims cost together: sums of the columns of the cost, of which the first counts first.
+struct Cost {
+  static constexpr std::size_t kColumns = 6;
+  std::array<double, kColumns> sum{};
+
+  // Whole numbers are what they are; sums of others that differ by their rounding alone are equal.
+  int compare(const Cost& other) const noexcept {
+    for (std::size_t i = 0; i < kColumns; ++i) {
+      const double one = sum[i], two = other.sum[i];
+      const bool whole = std::trunc(one) == one && std::trunc(two) == two;
+      const double off = whole ? 0 : 1e-9 * std::max({1.0, std::abs(one), std::abs(two)});
+      if (std::abs(one - two) > off) return one < two ? -1 : 1;
+    }
+    return 0;
+  }
+};
+
+struct Costs {
+  std::vector<Cost> rows;
+  Id add() {
+    rows.emplace_back();
+    return static_cast<Id>(rows.size() - 1);
+  }
+};
+
 struct Known {  // of a node, for asks of the same kind
   Tick at = -1;
   Index victims = 0;  // 0: it cannot be; below it: more than so many
-  Id dearest = kNoId;
+  Id cost = kNoId;    // of the victims, among `KnownNodes::costs`
 };
 
 // What is known of some nodes. A kind of asks: the same amounts; the leaf queue, if something there
-// might leave; the first queue above whose share holds anything back.
+// might leave; the first queue above whose share holds anything back; the fence.
 class KnownNodes {
  public:
-  Id of(const std::array<Id, 3>& kind) {
+  Costs costs;
+
+  Id of(const std::array<Id, 4>& kind) {
     return kinds_.try_emplace(kind, static_cast<Id>(kinds_.size())).first->second;
   }
   // Until the next call.
@@ -67,7 +95,7 @@ class KnownNodes {
       if (cell.key != kEmpty) find(cell.key).known = cell.known;
   }
 
-  std::map<std::array<Id, 3>, Id> kinds_;
+  std::map<std::array<Id, 4>, Id> kinds_;
   std::vector<Cell> cells_;
   std::size_t count_ = 0;
   unsigned shift_ = 64;

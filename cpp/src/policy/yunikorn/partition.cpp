@@ -12,6 +12,10 @@ namespace evenhand::yunikorn {
 Partition::Partition(const ClusterState& state, const Settings& settings, const RowSettings& rows)
     : width(state.width()), total(state.total()), rooms(state) {
   read_queues(state);
+  if (settings.per_ask)
+    limit_root(state);
+  else
+    infer_owed();
   read_usage(state);
   read_asks(state);
   read_victims(state, settings, rows);
@@ -62,6 +66,57 @@ void Partition::read_queues(const ClusterState& state) {
     for (Id up = q; up != kNoId; up = parent[up]) ways.push_back(up);
     way.push_back(ways.rows());
   }
+}
+
+Column<Id> Partition::top_down() const {
+  Column<Id> out{0};
+  for (Size i = 0; i < out.size(); ++i) {
+    const auto below = slice(children_of, children[out[i]], children[out[i] + 1]);
+    out.insert(out.end(), below.begin(), below.end());
+  }
+  return out;
+}
+
+// The root may have what the nodes have, also those where nothing starts; a stated total is as it
+// is. What no node has is no limit, as nothing of it fits anywhere.
+void Partition::limit_root(const ClusterState& state) {
+  Column<Amount> open(width, 0), all(width, 0);
+  for (Id n = 0; n < state.nodes().rows(); ++n) {
+    if (!state.nodes().present(n)) continue;
+    for (Size r = 0; r < width; ++r) {
+      if (state.tables().resources.scope[r] == ResourceScope::kCluster) continue;
+      all[r] += state.node_capacity(n)[r];
+      if (state.schedulable(n)) open[r] += state.node_capacity(n)[r];
+    }
+  }
+  for (Size r = 0; r < width; ++r) {
+    const bool shared = state.tables().resources.scope[r] == ResourceScope::kCluster;
+    const Amount has = shared || total[r] != open[r] ? total[r] : all[r];
+    if (has <= 0) continue;
+    const bool given = (limited[0] >> r & 1U) != 0;
+    most[r] = given ? std::min(most[r], has) : has;
+    limited[0] |= ResourceMask{1} << r;
+  }
+}
+
+// A queue that has no figure of its own for a resource is owed what its children are, at most its
+// max. Zeros alone are no figures.
+void Partition::infer_owed() {
+  const Column<Id> down = top_down();
+  for (Size i = down.size(); i-- > 0;) {
+    const Id q = down[i];
+    const auto below = slice(children_of, children[q], children[q + 1]);
+    if (below.empty()) continue;
+    const ResourceMask own = given(row(owed, q), owes[q]).types;
+    for (Size r = 0; r < width; ++r) {
+      if ((own >> r & 1U) != 0) continue;
+      Amount& sum = row(owed, q)[r];
+      sum = 0;
+      for (const Id c : below) sum += row(owed, c)[r];
+      if ((limited[q] >> r & 1U) != 0) sum = std::min(sum, row(most, q)[r]);
+    }
+  }
+  std::fill_n(owed.begin(), width, 0);  // the root's means nothing
 }
 
 void Partition::read_usage(const ClusterState& state) {
@@ -127,8 +182,8 @@ void Partition::read_victims(const ClusterState& state, const Settings& settings
   const auto by_rank = [&](Id s) { return state.rank(s); };
   if (!std::ranges::is_sorted(order, {}, by_rank)) std::ranges::sort(order, {}, by_rank);
   std::vector<std::pair<double, Id>> cells(order.size());
-  const auto sort_by = [&](auto&& cost) {
-    for (Size i = 0; i < order.size(); ++i) cells[i] = {cost(order[i]), order[i]};
+  const auto sort_by = [&](auto&& column) {
+    for (Size i = 0; i < order.size(); ++i) cells[i] = {column(order[i]), order[i]};
     const auto first = [](const auto& cell) { return cell.first; };
     if (std::ranges::is_sorted(cells, {}, first)) return;
     std::ranges::stable_sort(cells, {}, first);
@@ -137,31 +192,26 @@ void Partition::read_victims(const ClusterState& state, const Settings& settings
   const auto began = [&](Id s) {
     return all.get(&AllocationColumns::start_time, s, state.last_start(s));
   };
-  for (auto column = settings.cost.rbegin(); column != settings.cost.rend(); ++column)
-    switch (*column) {
+  const auto cost_of = [&](CostKey column, Id s) -> double {
+    switch (column) {
       case CostKey::kOptedOut:
-        sort_by([&](Id s) {
-          return all.get(&AllocationColumns::preemptible, s, std::uint8_t{1}) != 0 ? 0 : 1;
-        });
-        break;
+        return all.get(&AllocationColumns::preemptible, s, std::uint8_t{1}) != 0 ? 0 : 1;
       case CostKey::kOriginator:
-        sort_by([&](Id s) { return all.get(&AllocationColumns::originator, s); });
-        break;
+        return all.get(&AllocationColumns::originator, s);
       case CostKey::kPriority:
-        sort_by(priority_of);
-        break;
+        return priority_of(s);
       case CostKey::kLiveTime:
-        sort_by([&](Id s) { return static_cast<double>(state.now() - began(s)); });
-        break;
+        return static_cast<double>(state.now() - began(s));
       case CostKey::kLostWork:
-        sort_by([&](Id s) {
-          return static_cast<double>(state.now() -
-                                     std::max(state.last_progress(s), state.last_start(s)));
-        });
-        break;
+        return static_cast<double>(state.now() -
+                                   std::max(state.last_progress(s), state.last_start(s)));
       case CostKey::kUsers:
-        sort_by([&](Id s) { return at_or(rows.own_cost, s, 0.0); });
+        return at_or(rows.own_cost, s, 0.0);
     }
+    return 0;
+  };
+  for (auto column = settings.cost.rbegin(); column != settings.cost.rend(); ++column)
+    sort_by([&](Id s) { return cost_of(*column, s); });
 
   const Id node_rows = state.nodes().rows();
   on_node_from.assign(at(node_rows) + 1, 0);
@@ -180,6 +230,8 @@ void Partition::read_victims(const ClusterState& state, const Settings& settings
                             : std::uint8_t{0});
     const Amount* has = state.amounts(s);
     amounts.insert(amounts.end(), has, has + width);
+    if (!settings.per_ask)
+      for (const CostKey column : settings.cost) cost.push_back(cost_of(column, s));
     ++on_node_from[n + 1];
   }
   std::partial_sum(on_node_from.begin(), on_node_from.end(), on_node_from.begin());

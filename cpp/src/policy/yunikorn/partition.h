@@ -36,6 +36,7 @@ struct Partition {
   std::span<const Id> path(Id q) const noexcept {  // the queue first
     return slice(ways, way[q], way[q + 1]);
   }
+  Column<Id> top_down() const;  // every queue before those below it
   template <class Matrix>
   auto* row(Matrix& matrix, Id q) const noexcept {
     return matrix.row(q, width);
@@ -46,7 +47,7 @@ struct Partition {
   Column<Index> way, children;  // offsets
   Column<Id> ways;
   Column<double> weight;
-  Column<Amount> owed, most;  // Q x R
+  Column<Amount> owed, most;  // Q x R; for cycles also what children are owed, see `infer_owed`
   Column<ResourceMask> owes, limited;
   Column<Amount> usage, leaving, pending;  // Q x R
   Column<Amount> total;                    // R
@@ -54,6 +55,7 @@ struct Partition {
   // What may be a victim, the cheapest first.
   Column<Id> slot, node, queue, operation;
   Column<double> priority;
+  Column<double> cost;             // n x columns of the cost
   Column<Amount> amounts;          // n x R
   Column<std::uint8_t> must_stay;  // it needs its node
   Column<Index> on_node_from;      // N + 1
@@ -83,6 +85,8 @@ struct Partition {
 
  private:
   void read_queues(const ClusterState& state);
+  void infer_owed();
+  void limit_root(const ClusterState& state);
   void read_usage(const ClusterState& state);
   void read_victims(const ClusterState& state, const Settings& settings, const RowSettings& rows);
   void read_asks(const ClusterState& state);

@@ -1,17 +1,36 @@
 #include "evenhand/policy/yunikorn/planner.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "asks.h"
 #include "cycles.h"
 
 namespace evenhand::yunikorn {
+namespace {
+
+constexpr Time kNotDue = std::numeric_limits<Time>::max();
+
+// A cell of a column in which absent ones have a default.
+template <class T>
+void set(Column<T>& column, Id row, T value, T absent) {
+  if (column.empty() && value == absent) return;
+  if (column.rows() <= row) column.resize(at(row) + 1, absent);
+  column[row] = value;
+}
+
+}  // namespace
 
 void RowSettings::requests_came(std::span<const Id> rows, const RowSettings& cells) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::uint8_t may = at_or(cells.may_preempt, i, std::uint8_t{1});
-    if (may_preempt.empty() && may != 0) continue;
-    if (may_preempt.rows() <= rows[i]) may_preempt.resize(at(rows[i]) + 1, 1);
-    may_preempt[rows[i]] = may;
+    set(may_preempt, rows[i], at_or(cells.may_preempt, i, std::uint8_t{1}), std::uint8_t{1});
+    set(asked_zeros, rows[i], at_or(cells.asked_zeros, i, ResourceMask{0}), ResourceMask{0});
   }
+}
+
+void RowSettings::allocations_came(std::span<const Id> rows, const RowSettings& cells) {
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    set(held_zeros, rows[i], at_or(cells.held_zeros, i, ResourceMask{0}), ResourceMask{0});
 }
 
 void AskMemory::grow(std::size_t requests) {
@@ -105,6 +124,18 @@ void Planner::watch_quotas() {
   }
 }
 
+// When the max of a queue that uses more is enforced, of those after an instant the first.
+Time Planner::quota_due(Time after) const {
+  Time out = kNotDue;
+  for (Id p = 1; p < over_quota_since_.rows(); ++p) {
+    const Time delay = at_or(inputs_.rows.quota_delay, p, Time{0});
+    const bool enforced = delay > 0 && at_or(inputs_.rows.managed, p, std::uint8_t{1}) != 0;
+    if (!enforced || over_quota_since_[p] == kNoTime) continue;
+    if (const Time due = over_quota_since_[p] + delay; due > after) out = std::min(out, due);
+  }
+  return out;
+}
+
 void Planner::decide(const Trigger& trigger, Recorder* recorder) {
   if (stale_) read();
   asks_.grow(at(state_.requests().rows()));
@@ -122,28 +153,58 @@ void Planner::decide(const Trigger& trigger, Recorder* recorder) {
     handed_ = std::move(run.handed);
     tally_ = run.tally;
   };
-  if (inputs_.settings.per_ask || trigger.cycle == "quota") {
+  // Without a name, as at a tick of a simulation, all cycles follow one another.
+  const bool only_quotas = trigger.cycle == "quota";
+  const bool quotas = inputs_.settings.quota_enabled && (only_quotas || trigger.cycle.empty());
+  if (inputs_.settings.per_ask || only_quotas) {
     Asks run(state_, *partition_, inputs_, asks_, pace_, recorder);
-    if (trigger.cycle != "quota")
-      run.passes();
-    else if (inputs_.settings.quota_enabled)
-      run.quotas(over_quota_since_);
+    if (!only_quotas) run.passes();
+    if (quotas) run.quotas(over_quota_since_);
     keep(run);
   } else {
     Cycles run(state_, *partition_, inputs_, asks_, pace_, recorder);
     if (trigger.cycle != "preemption") run.allocation();  // a round is both
     if (trigger.cycle != "allocation") inputs_.settings.shotgun ? run.shotgun() : run.preemption();
-    keep(run);
+    if (quotas && quota_due(kNoTime) <= state_.now()) {
+      Asks more(state_, *partition_, inputs_, asks_, pace_, recorder, &run);
+      more.quotas(over_quota_since_);
+      keep(more);
+    } else {
+      keep(run);
+    }
   }
   if (recorder != nullptr) {
     asks_ = std::move(before);
     pace_ = std::move(paced);
   }
   next_due_ = state_.now();  // waits count cycles: each may decide something else
-  if (decisions_.rows().empty() && refusals_.request.empty()) next_due_ = pace_.due();
+  if (decisions_.rows().empty() && (only_quotas || refusals_.request.empty())) {
+    next_due_ = pace_.due();
+    const Time due = quotas ? quota_due(state_.now()) : kNotDue;
+    if (due != kNotDue && (next_due_ == kNoTime || due < next_due_)) next_due_ = due;
+  }
   const bool by_surplus = inputs_.settings.shotgun && !inputs_.settings.per_ask;
-  if (trigger.cycle == "quota" || (by_surplus && trigger.cycle == "preemption"))
+  if (only_quotas || (by_surplus && trigger.cycle == "preemption"))
     refusals_ = {};  // it looks at no ask
+}
+
+QueueShares queue_shares(const Inputs& inputs) {
+  const ClusterState state(inputs.snapshot, inputs.rows.taken);
+  Settings settings = inputs.settings;
+  settings.per_ask = false;
+  const Partition partition(state, settings, inputs.rows);
+  const Shares shares = ideal_shares(partition, partition.usage, partition.pending);
+  const auto cells = static_cast<std::ptrdiff_t>(at(state.pools().size()) * partition.width);
+  const auto of_pools = [&](const Column<Amount>& from) {
+    return Column<Amount>(from.begin(), from.begin() + cells);
+  };
+  QueueShares out{
+      of_pools(partition.owed), of_pools(partition.usage), of_pools(partition.pending), {}};
+  for (std::ptrdiff_t cell = 0; cell < cells; ++cell) {
+    const Part& part = shares.part[static_cast<std::size_t>(cell)];
+    out.ideal.push_back(static_cast<double>(part.num) / static_cast<double>(part.den));
+  }
+  return out;
 }
 
 Counts Planner::counts() const {

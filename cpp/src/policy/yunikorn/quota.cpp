@@ -71,8 +71,9 @@ std::vector<std::pair<Id, Resource>> quota_distribution(const World& world, Id q
     const Resource& weight = its;  // for the function below: some compilers capture no binding
     Resource share;
     each_type(target.types & weight.types, [&](std::size_t r) {
-      if (sum.v[r] == 0) return;
-      const double part = static_cast<double>(weight.v[r]) / static_cast<double>(sum.v[r]);
+      // A part of nothing is nothing, and no type that may be taken without a bound.
+      const double part =
+          sum.v[r] == 0 ? 0 : static_cast<double>(weight.v[r]) / static_cast<double>(sum.v[r]);
       share.set(static_cast<int>(r),
                 static_cast<Amount>(std::floor(part * static_cast<double>(target.v[r]))));
     });

@@ -49,6 +49,20 @@ Run::Run(const ClusterState& state, const Partition& partition, const Inputs& in
   see_rooms();
 }
 
+void Run::continue_from(Run& before) {
+  decisions = std::move(before.decisions);
+  tally = before.tally;
+  handed = std::move(before.handed);
+  usage_ = std::move(before.usage_);
+  leaving_ = std::move(before.leaving_);
+  taken_ = std::move(before.taken_);
+  pending_ = std::move(before.pending_);
+  outcome_ = std::move(before.outcome_);
+  missing_ = std::move(before.missing_);
+  places_ = std::move(before.places_);
+  steps_ = before.steps_;
+}
+
 void Run::see_rooms() {
   roomy_.clear();
   blank_.clear();
@@ -66,6 +80,10 @@ void Run::see_rooms() {
 void Run::give_back(Reservation& one) {
   one.used = true;
   rooms_.give(kept(one), one.node);
+  room_grew();
+}
+
+void Run::room_grew() {
   see_rooms();
   std::ranges::fill(first_, 0);
   std::ranges::fill(nearest_, kNoId);
@@ -263,7 +281,19 @@ void Run::reserve(Id request, Id node, Stage stage) {
   d.beneficiary = {operation, request};
   d.at = state_.now();
   decisions.add(d, {nullptr, scratch_.data(), need(request), state_.operation_usage(operation)});
-  --pending_[request];
+}
+
+// The node waits for it no more, which asks again.
+void Run::release(Id request, Id node, Stage stage) {
+  const Id operation = state_.operation_of_request(request);
+  room_at(node);
+  Decision d{.action = Action::kRelease, .stage = stage, .reason = Reason::kReservationCancelled};
+  d.request = request;
+  d.operation = operation;
+  d.node = node;
+  d.step = steps_++;
+  d.at = state_.now();
+  decisions.add(d, {nullptr, scratch_.data(), nullptr, state_.operation_usage(operation)});
 }
 
 void Run::fail(Id request, Outcome why) {

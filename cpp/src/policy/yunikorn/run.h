@@ -17,6 +17,19 @@ struct Looked {
   Spared spared{};
 };
 
+// Why an allocation is no candidate of an ask.
+enum class NoCandidate : std::uint8_t {
+  kNeedsItsNode,
+  kSpared,
+  kHoldsNothing,
+  kSameQueue,
+  kAskerDisabled,
+  kQueueDisabled,
+  kOutsideFence,
+  kWithinGuarantee,
+  kPriority
+};
+
 class Run {
  public:
   Run(const ClusterState& state, const Partition& partition, const Inputs& inputs, AskMemory& asks,
@@ -27,6 +40,8 @@ class Run {
   std::vector<ClusterState::TakenRoom> handed;
 
   Refusals refusals() const;
+  // Takes up what another run of the same state has decided; that one is over.
+  void continue_from(Run& before);
   const ClusterState& state() const noexcept { return state_; }
 
  protected:
@@ -66,6 +81,7 @@ class Run {
   void start(Id request, Id node, Stage stage, std::span<const Id> victims, Reason reason);
   void preempt(Id place, Id request, Id node, Stage stage, Reason reason);
   void reserve(Id request, Id node, Stage stage);
+  void release(Id request, Id node, Stage stage);
   void fail(Id request, Outcome why);
   void record(Id request, Outcome why, Id node = kNoId);  // where it lacked least
   void record_slot(Id request, Outcome why, Spared spared = {});
@@ -86,6 +102,7 @@ class Run {
     return state_.reservations().get_row(&ReservationColumns::resources, one.row);
   }
   void give_back(Reservation& one);  // its room is free
+  void room_grew();
   void take_room(const Amount* amounts, Id node) {
     rooms_.take(amounts, node);
     taken_at_[node] = steps_;

@@ -175,7 +175,7 @@ void Search::keep_nodes(std::vector<std::pair<Id, Id>>& cancelled) {
     const Id node = reserved.node[i];
     const bool cancels = reserved.required[i] == 0 && reserved.triggered[i] == 0 &&
                          reserved.priority[i] < ask_.priority &&
-                         reserved.age[i] > 2 * reservation_timeout_ + 2'000'000;
+                         outdated(reserved.age[i], reservation_timeout_);
     Column<std::uint8_t>& which = cancels ? freed : kept;
     if (which.empty()) which.assign(at(nodes.rows()), 0);
     which[node] = 1;

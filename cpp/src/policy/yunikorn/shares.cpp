@@ -77,9 +77,8 @@ bool filled(const Open& one, const Part& rest, Wide weights) {
 
 class Sharing {
  public:
-  Sharing(const Partition& queues, const Column<Amount>& usage, const Column<Amount>& pending,
-          Shares& out)
-      : queues_(queues), usage_(usage), pending_(pending), out_(out) {}
+  Sharing(const Partition& queues, const Column<Amount>& takes, Shares& out)
+      : queues_(queues), takes_(takes), out_(out) {}
 
   void among(Id q) {
     const auto below = slice(queues_.children_of, queues_.children[q], queues_.children[q + 1]);
@@ -105,9 +104,7 @@ class Sharing {
     Wide promised = 0, weights = 0;
     for (Size i = 0; i < below.size(); ++i) {
       const Size cell = at(below[i]) * queues_.width + r;
-      Amount most = usage_[cell] + pending_[cell];
-      if ((queues_.limited[below[i]] >> r & 1U) != 0) most = std::min(most, queues_.most[cell]);
-      most = std::max<Amount>(most, 0);
+      const Amount most = takes_[cell];
       const Amount first = std::min(queues_.owed[cell], most);
       given_[i] = {first, 1};
       promised += first;
@@ -140,12 +137,31 @@ class Sharing {
   }
 
   const Partition& queues_;
-  const Column<Amount>&usage_, &pending_;
+  const Column<Amount>& takes_;
   Shares& out_;
   std::vector<Wide> weight_;
   std::vector<Part> given_;
   std::vector<Open> open_;
 };
+
+// What queues can take, Q x R: leaves what they use and ask for, others what their children can,
+// and none more than its max. `down`: every queue before those below it.
+Column<Amount> can_take(const Partition& queues, const Column<Amount>& usage,
+                        const Column<Amount>& pending, const Column<Id>& down) {
+  Column<Amount> out(usage.size(), 0);
+  for (Size i = down.size(); i-- > 0;) {
+    const Id q = down[i];
+    const auto below = slice(queues.children_of, queues.children[q], queues.children[q + 1]);
+    for (Size r = 0; r < queues.width; ++r) {
+      const Size cell = at(q) * queues.width + r;
+      Amount most = below.empty() ? usage[cell] + pending[cell] : 0;
+      for (const Id c : below) most += out[at(c) * queues.width + r];
+      if ((queues.limited[q] >> r & 1U) != 0) most = std::min(most, queues.most[cell]);
+      out[cell] = std::max<Amount>(most, 0);
+    }
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -153,16 +169,15 @@ Shares ideal_shares(const Partition& queues, const Column<Amount>& usage,
                     const Column<Amount>& pending) {
   Shares out;
   out.part.resize(usage.size());
-  for (Size r = 0; r < queues.width; ++r) out.part[r] = {queues.total[r], 1};
-  Sharing sharing(queues, usage, pending, out);
-  Column<Id> next{0};
-  for (Size i = 0; i < next.size(); ++i) {
-    const auto below =
-        slice(queues.children_of, queues.children[next[i]], queues.children[next[i] + 1]);
-    if (below.empty()) continue;
-    sharing.among(next[i]);
-    next.insert(next.end(), below.begin(), below.end());
+  for (Size r = 0; r < queues.width; ++r) {
+    const bool limited = (queues.limited[0] >> r & 1U) != 0;
+    out.part[r] = {limited ? std::min(queues.total[r], queues.most[r]) : queues.total[r], 1};
   }
+  const Column<Id> down = queues.top_down();
+  const Column<Amount> takes = can_take(queues, usage, pending, down);
+  Sharing sharing(queues, takes, out);
+  for (const Id q : down)
+    if (queues.children[q] != queues.children[q + 1]) sharing.among(q);
   out.below.reserve(usage.size());
   out.most.reserve(usage.size());
   for (const Part& part : out.part) {
@@ -172,14 +187,15 @@ Shares ideal_shares(const Partition& queues, const Column<Amount>& usage,
   return out;
 }
 
-Column<Amount> Shares::claimed(const Partition& queues, const Column<Amount>& usage) const {
+Column<Amount> Shares::claimed(const Partition& queues, const Column<Amount>& usage,
+                               const Column<std::uint8_t>& asks) const {
   Column<Amount> out;
   for (Size r = 0; r < queues.width; ++r) {
     Part sum;
     for (Id q = 0; q < queues.queues(); ++q) {
       const Size cell = at(q) * queues.width + r;
       const Part lacks{part[cell].num - usage[cell] * part[cell].den, part[cell].den};
-      if (queues.asks_from[q] < queues.asks_from[q + 1] && lacks.num > 0) sum = plus(sum, lacks);
+      if (asks[q] != 0 && lacks.num > 0) sum = plus(sum, lacks);
     }
     out.push_back(whole_above(sum));
   }

@@ -19,7 +19,9 @@ struct Shares {
   Column<Amount> below, most;  // Q x R: whole quanta at most, and at least, as much
 
   // What the askers among leaf queues lack of their shares together, in whole quanta at least; R.
-  Column<Amount> claimed(const Partition& queues, const Column<Amount>& usage) const;
+  // `asks`: Q, which are askers.
+  Column<Amount> claimed(const Partition& queues, const Column<Amount>& usage,
+                         const Column<std::uint8_t>& asks) const;
 };
 
 // Of what queues use and what waits in them, Q x R. O(Q R log Q).

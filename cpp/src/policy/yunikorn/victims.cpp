@@ -13,7 +13,7 @@ using Size = std::size_t;
 
 constexpr float kFar = 1e30F;
 constexpr Id kNever = std::bit_cast<Id>(1e20F);  // no victims of the node suffice
-constexpr float kRounded = 1 - 0x1p-16F;         // sums of few rounded parts are less off
+constexpr float kFewRounded = 1 - 0x1p-16F;      // sums of few rounded parts are less off
 constexpr Size kNearby = 256;                    // nodes that are looked at before all are
 constexpr Size kMoved = 64;  // nodes out of their order until they are sorted again
 
@@ -102,7 +102,9 @@ bool Cycles::victims_on(Id node, Id request, For what, const Live& live, Column<
     const Amount* gives = part_.near.row(i, width_);
     if (!helps(queue, gives)) continue;
     const Id place = part_.on_node[i];
-    if (what == For::kInterQueue ? queue == leaf : part_.operation[place] == asker) continue;
+    if (what == For::kInterQueue ? queue == leaf || !below(queue, fence_[leaf])
+                                 : part_.operation[place] == asker)
+      continue;
     if (taken_[place] != 0) continue;
     if (pace_.on() && pace_.spared(state_, part_.slot[place]).why != Outcome::kTaken) continue;
     if (anything_kept(queue)) {
@@ -188,11 +190,25 @@ bool Cycles::may_do(Id node, const Amount* wants, const Live& live, Size victims
   }
   float all = 0;
   for (Size i = 0; i < victims; ++i) all += best[i];
-  return all >= static_cast<float>(count) * kRounded;
+  return all >= static_cast<float>(count) * kFewRounded;
 }
 
-// Nodes are searched by how few victims they need at least; of as many, those alone whose
-// so-manieth victim is cheaper than the dearest of the best so far.
+void Cycles::add_cost(Cost& to, Id place) const {
+  const Size columns = set_.cost.size();
+  for (Size i = 0; i < columns; ++i) to.sum[i] += part_.cost[at(place) * columns + i];
+}
+
+// What so many victims of a node cost at least together.
+Cost Cycles::least_cost(Id node, const Live& live, Size victims) const {
+  Cost out;
+  const Id* of = live.of.data() + part_.on_node_from[node];
+  const auto count = static_cast<Index>(std::min(victims, at(live.count[node])));
+  for (Index n = 0; n < count; ++n) add_cost(out, part_.on_node[of[n]]);
+  return out;
+}
+
+// Nodes are searched by how few victims they need at least; of as many, those alone that may cost
+// no more than the best so far: by their so-manieth victim, then by the sum of so many.
 bool Cycles::victims_for(Id request, For what, Id& node) {
   const Amount* wants = need(request);
   const Id leaf = leaf_of(request);
@@ -226,33 +242,47 @@ bool Cycles::victims_for(Id request, For what, Id& node) {
         held = q;
         break;
       }
-    known = live->known.of({part_.need_of[request], gives ? leaf : kNoId, held});
+    known = live->known.of({part_.need_of[request], gives ? leaf : kNoId, held, fence_[leaf]});
   }
   Found best;
   Size level = 1;  // victims
+  const auto as_few = [&](Size count) { return best.node != kNoId && at(best.victims) <= count; };
   const auto most = [&] { return bits(static_cast<float>(level)); };
   const auto column = [&] { return std::min(level, Live::kPlaces) - 1; };
   // False: it needs more victims than are looked for.
   const auto search = [&](Id n) {
     if (!anywhere && !may_stand(request, n)) return true;
     Known before, &here = known ? live->known.at(*known, n) : before;
-    if (here.at < std::max(changed_[n], all_changed_)) here = {};
+    Costs& costs = known ? live->known.costs : own_costs_;
+    if (here.at < std::max(changed_[n], all_changed_)) here = {-1, 0, here.cost};
     if (here.at < 0 || here.victims < 0) {
       if (at(std::max<Index>(-here.victims, 0)) >= level) return false;
       if (!may_do(n, wants, *live, level)) {
-        here = {tick_, -static_cast<Index>(level), kNoId};
+        here = {tick_, -static_cast<Index>(level), here.cost};
         return false;
       }
+      if (as_few(level) && least_cost(n, *live, level).compare(best.cost) > 0) return true;
       const bool fits = victims_on(n, request, what, *live, leaving_there_);
-      here = {tick_, fits ? static_cast<Index>(leaving_there_.size()) : 0,
-              fits ? part_.on_node[leaving_there_.back()] : kNoId};
+      here.at = tick_;
+      here.victims = fits ? static_cast<Index>(leaving_there_.size()) : 0;
+      if (fits) {
+        if (here.cost == kNoId) here.cost = costs.add();
+        Cost& cost = costs.rows[at(here.cost)] = {};
+        for (const Index i : leaving_there_) add_cost(cost, part_.on_node[i]);
+      }
     }
-    const Found found{n, here.victims, here.dearest};
-    if (here.victims > 0 && found.better_than(best)) best = found;
+    if (here.victims <= 0) return true;
+    const Found found{n, here.victims, node_place_[n], costs.rows[at(here.cost)]};
+    if (found.better_than(best)) best = found;
     return true;
   };
+  // May a node whose so-manieth victim is at a place cost no more than the best?
   const auto cheap_enough = [&](Id place) {
-    return best.node == kNoId || at(best.victims) > level || place < best.dearest;
+    if (!as_few(level)) return true;
+    Cost least;
+    for (Size i = 1; i < level; ++i) add_cost(least, 0);  // the cheapest of all
+    add_cost(least, place);
+    return least.compare(best.cost) <= 0;
   };
   // Searches nodes in their order until no other may be better. `fewest`: of a node.
   const auto search_in_order = [&](Size most_nodes, auto&& fewest, auto&& done) {
@@ -278,6 +308,7 @@ bool Cycles::victims_for(Id request, For what, Id& node) {
 
   // One victim often does, and then few nodes have cheaper ones.
   victims_.clear();
+  own_costs_.rows.clear();
   Column<Id> searched;
   bool found_all = search_in_order(
       kNearby, [&](Id n) { return bound_of(*live, n, wants); },

@@ -80,6 +80,7 @@ def switches(snapshot: Snapshot, s: YuniKornSettings) -> dict[str, Any]:
         "retry": round(s.retry * 1e6),
         "asks_once": s.asks_once,
         "reservation_timeout": round(s.reservation_timeout * 1e6),
+        "reservation_delay": round(s.reservation_delay * 1e6),
         **pace_columns(snapshot, s.pace),
     }
     if isinstance(s.limit, float):
@@ -120,13 +121,12 @@ def queue_properties(snapshot: Snapshot, queues: Mapping[int, YuniKornQueue]) ->
     return found
 
 
-def row_columns(snapshot: Snapshot, s: YuniKornSettings) -> dict[str, NDArray[Any]]:
+def row_columns(snapshot: Snapshot) -> dict[str, NDArray[Any]]:
     """Return what rows set; what is left out has the default in every row.
 
     Parameters
     ----------
     snapshot : Snapshot
-    s : YuniKornSettings
 
     Returns
     -------
@@ -149,7 +149,9 @@ def row_columns(snapshot: Snapshot, s: YuniKornSettings) -> dict[str, NDArray[An
         read_rows(snapshot, table, _NoSettings, found)
     raise_found(found)
     columns = _room_taken(snapshot, leaving)
-    if queues and (s.preemption == "per_ask" or s.quota_preemption):
+    columns |= _zeros(snapshot, "held_zeros", leaving, len(snapshot.names("allocations")))
+    columns |= _zeros(snapshot, "asked_zeros", asks, len(snapshot.names("requests")))
+    if queues:
         properties = queue_properties(snapshot, queues)
         columns |= {
             "policy": np.array([_FENCES.index(p.preemption_policy) for p in properties], np.uint8),
@@ -164,7 +166,7 @@ def row_columns(snapshot: Snapshot, s: YuniKornSettings) -> dict[str, NDArray[An
         for row, queue in queues.items():
             managed[row] = queue.managed is not False
         columns["managed"] = managed
-    if asks and s.preemption == "per_ask":
+    if asks:
         may = np.ones(len(snapshot.names("requests")), np.uint8)
         for row, ask in asks.items():
             may[row] = ask.allow_preempt_other is not False
@@ -173,14 +175,13 @@ def row_columns(snapshot: Snapshot, s: YuniKornSettings) -> dict[str, NDArray[An
 
 
 def later_columns(
-    live: LiveRows, s: YuniKornSettings, table: str, given: Mapping[int, Mapping[str, Any]]
+    live: LiveRows, table: str, given: Mapping[int, Mapping[str, Any]]
 ) -> dict[str, NDArray[Any]]:
     """Return what rows that came later set of their own, a cell for each of them.
 
     Parameters
     ----------
     live : LiveRows
-    s : YuniKornSettings
     table : {"operations", "nodes", "allocations", "requests"}
         Rows of allocations and requests may set something.
     given : mapping of int to mapping
@@ -201,14 +202,16 @@ def later_columns(
         leaving = later_rows(given, YuniKornAllocation, live.base, table, found)
         raise_found(found)
         rows = list(given)
-        return _room_taken(live.base, {rows[place]: own for place, own in leaving.items()})
+        return _room_taken(live.base, {rows[place]: own for place, own in leaving.items()}) | _zeros(
+            live.base, "held_zeros", leaving, len(rows)
+        )
     if table == "requests":
         asks = later_rows(given, YuniKornRequest, live.base, table, found)
         raise_found(found)
         may = np.ones(len(given), np.uint8)
         for row, ask in asks.items():
             may[row] = ask.allow_preempt_other is not False
-        return {"may_preempt": may} if s.preemption == "per_ask" else {}
+        return {"may_preempt": may} | _zeros(live.base, "asked_zeros", asks, len(given))
     later_rows(given, _NoSettings, live.base, table, found)
     raise_found(found)
     return {}
@@ -222,6 +225,20 @@ def _room_taken(snapshot: Snapshot, leaving: Mapping[int, YuniKornAllocation]) -
         "room_taken_rows": np.array([row for row, _ in taken], np.int32),
         "room_taken": np.array([_quanta(snapshot, amounts) for _, amounts in taken], np.int64),
     }
+
+
+def _zeros(
+    snapshot: Snapshot, name: str, rows: Mapping[int, YuniKornAllocation | YuniKornRequest], count: int
+) -> dict[str, NDArray[Any]]:
+    """Return which resources rows name with an amount of 0, as bits; nothing where none does."""
+    if not any(own.zeros for own in rows.values()):
+        return {}
+    masks = np.zeros(count, np.uint32)
+    places = {resource: place for place, resource in enumerate(snapshot.resources)}
+    for row, own in rows.items():
+        for resource in own.zeros or {}:
+            masks[row] |= np.uint32(1 << places[resource])
+    return {name: masks}
 
 
 def _quanta(snapshot: Snapshot, amounts: Mapping[str, float]) -> list[int]:

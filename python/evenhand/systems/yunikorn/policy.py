@@ -16,6 +16,7 @@ from evenhand.systems.yunikorn import columns
 from evenhand.systems.yunikorn.given import as_values, given_columns
 from evenhand.systems.yunikorn.record import YUNIKORN
 from evenhand.systems.yunikorn.settings import YuniKornSettings
+from evenhand.systems.yunikorn.shares import shares_table
 from evenhand.systems.yunikorn.victims import victim
 from evenhand.systems.yunikorn.words import Seen, told, told_of_unseen
 from evenhand.units.text import number
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from evenhand.model import Snapshot
     from evenhand.plans.memory import LiveRows
     from evenhand.state import State
+    from evenhand.table import Table
 
 __all__ = ["YuniKorn"]
 
@@ -39,7 +41,8 @@ class YuniKorn(Policy):
     Parameters
     ----------
     preset : {"documented", "upstream"}
-        The design (the default): periodic cycles. Or release 1.9: each ask preempts by itself.
+        The design (the default), which no release works by: periodic cycles. Or release 1.9: each ask
+        preempts by itself.
     **settings
         Fields of `evenhand.systems.yunikorn.settings.YuniKornSettings` that differ from the preset.
 
@@ -123,7 +126,7 @@ class YuniKorn(Policy):
         self, snapshot: Snapshot, state: State | None, given: Mapping[str, Any] | None
     ) -> tuple[tuple[Any, Any, Any], tuple[Diagnostic, ...]]:
         """Return what a planner needs beside its rows, and what there is to say of the state."""
-        rows = columns.row_columns(snapshot, self.settings)
+        rows = columns.row_columns(snapshot)
         rows |= given_columns(snapshot, self.settings, given)
         memory, found = read_memory(snapshot, self, state)
         return (columns.switches(snapshot, self.settings), rows, memory), found
@@ -134,15 +137,15 @@ class YuniKorn(Policy):
         return _core.yunikorn_live(stage.core, *inputs, stage.total_stated)
 
     def _later(self, stage: LiveRows, table: str, rows: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
-        return columns.later_columns(stage, self.settings, table, rows)
+        return columns.later_columns(stage, table, rows)
 
     def drive(self, clocks: Mapping[str, int]) -> dict[str, Any]:
-        """Return how a simulation asks it: both cycles at ticks."""
+        """Return how a simulation asks it: all cycles at ticks."""
         return {"drive": 2, "period": clocks["preemption_interval"]}
 
     def coming(self, rows: Snapshot) -> dict[str, Any]:
         """Return nothing: what asks set is read where they stand in the start snapshot alone."""
-        columns.row_columns(rows, self.settings)
+        columns.row_columns(rows)
         return {}
 
     def decides(
@@ -152,6 +155,52 @@ class YuniKorn(Policy):
     ) -> dict[str, Any]:
         """Return a cycle as arguments of a planner."""
         return {"cycle": on.name}
+
+    def ideal_shares(self, snapshot: Snapshot) -> Table:
+        """Return what each queue should have: its ideal share, and what that follows from.
+
+        Parameters
+        ----------
+        snapshot : Snapshot
+            One partition.
+
+        Returns
+        -------
+        Table
+            One row a queue, the root first: ``name``, ``parent``, and for each resource in its unit
+            ``ideal.<resource>``, ``guaranteed.<resource>`` (of a queue without a figure what its children are
+            guaranteed), ``used.<resource>`` (without what leaves) and ``pending.<resource>``.
+
+        Raises
+        ------
+        InputError
+            As `plan`.
+
+        Notes
+        -----
+        As a preemption cycle starts from; each policy of a cycle computes them anew. A part of a quantum
+        counts. With ``preemption`` "per_ask" nothing goes by them. O(queues × resources × log).
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> snapshot = eh.Snapshot.from_dict(
+        ...     {
+        ...         "resources": {"cpu": {}},
+        ...         "nodes": [{"name": "n", "capacity": {"cpu": 9}}],
+        ...         "pools": [{"name": "a", "strong_guarantee": {"cpu": 5}}, {"name": "b"}],
+        ...         "operations": [{"name": "x", "pool": "a"}, {"name": "y", "pool": "b"}],
+        ...         "requests": [
+        ...             {"name": name, "operation": name, "resources": {"cpu": 1}, "count": 9}
+        ...             for name in "xy"
+        ...         ],
+        ...     }
+        ... )
+        >>> eh.policies.YuniKorn().ideal_shares(snapshot)["ideal.cpu"]
+        array([9., 7., 2.])
+        """
+        self._expect(snapshot)
+        return shares_table(snapshot, self.settings)
 
     def told(
         self, facts: Facts, what: str, row: int, met: Mapping[str, Any], recorded: Mapping[str, Any]

@@ -80,5 +80,4 @@ ONLY_IF: Final[Mapping[tuple[str, str], Callable[[Any], bool]]] = {
     ("allocations", "planned_end"): lambda s: s.pace.spare_if_ends_within > 0,
     ("allocations", "last_job_start_time"): _counts_lost_work,
     ("allocations", "last_progress_time"): _counts_lost_work,
-    ("operations", "start_time"): lambda s: s.preemption == "per_ask",
 }

@@ -63,7 +63,8 @@ Count = Annotated[int, Ge(1), Le(2**31)]
 class YuniKornSettings(CheckedSettings):
     """Settings of a partition and, for each difference between design and system, a switch.
 
-    The defaults are the preset "documented": the seed's design. "upstream" is release 1.9.
+    The defaults are the preset "documented": the design page's, which no release works by. "upstream" is
+    release 1.9.
     """
 
     UPSTREAM: ClassVar[Mapping[str, Any]] = {
@@ -104,11 +105,18 @@ class YuniKornSettings(CheckedSettings):
     grace: Duration = Field(0.0, description="Given to the resource manager with each victim.")
 
     enabled: bool = Field(True, description="Per ask: off, nothing is preempted but for required nodes.")
-    quota_preemption: bool = Field(False, description="Per ask: queues above a lowered max give.")
+    quota_preemption: bool = Field(
+        False, description="Queues above their max for quota.preemption.delay give, in a cycle of their own."
+    )
     attempts: Count = Field(10, description="Per ask: attempts of a leaf queue in a pass.")
     retry: Duration = Field(15.0, description="Per ask: between two attempts of an ask.")
     reservation_timeout: Duration = Field(
-        3600.0, description="Per ask: a reservation that is older than twice this may be cancelled."
+        3600.0,
+        description="Per ask: a reservation that is older than twice this is cancelled where a more important"
+        " ask needs its node, or maxima leave no room for its ask.",
+    )
+    reservation_delay: Duration = Field(
+        2.0, description="Per ask: one that has waited for longer and fits nowhere reserves a node."
     )
     asks_once: bool = Field(False, description="Per ask: an ask that has preempted never does so again.")
 
@@ -184,15 +192,23 @@ class YuniKornQueue(PacedPool):
     )
 
 
+_ZEROS = (
+    'Resources that it names with an amount of 0, such as {"gpu": 0}: YuniKorn tells them from those that it'
+    " does not name."
+)
+
+
 class YuniKornAllocation(RowSettings):
     """Settings of an allocation."""
 
     room_taken: Amounts | None = Field(
         None, description="Of one that is leaving: room that its beneficiary has taken already."
     )
+    zeros: Amounts | None = Field(None, description=_ZEROS)
 
 
 class YuniKornRequest(RowSettings):
     """Settings of an ask."""
 
     allow_preempt_other: bool | None = Field(None, description="Whether it may preempt; by default it may.")
+    zeros: Amounts | None = Field(None, description=_ZEROS)

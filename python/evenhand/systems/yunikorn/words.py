@@ -164,15 +164,16 @@ def _maximum(seen: Seen) -> _Told | None:
     needs, core = seen.needs, seen.recorded["amounts"]
     has = np.asarray(core["used"]) + np.asarray(core["leaving"])
     pool = int(seen.recorded["pools"]["queue"])
-    limited = limits(seen.facts.snapshot)[1][pool] | (pool == 0)
-    over = (needs > 0) & limited & (has + needs > np.asarray(core["max"]))
-    used, leaving, most = (seen.amounts(name, over) for name in ("used", "leaving", "max"))
-    numbers: dict[str, Any] = {"queue": queue, "used": used, "max": most}
+    most = np.asarray(core["max"])
+    limited = limits(seen.facts.snapshot)[1][pool] | ((pool == 0) & (most > 0))
+    over = (needs > 0) & limited & (has + needs > most)
+    used, leaving, limit = (seen.amounts(name, over) for name in ("used", "leaving", "max"))
+    numbers: dict[str, Any] = {"queue": queue, "used": used, "max": limit}
     still = ""
     if any(leaving.values()):
         numbers["leaving"] = leaving
         still = f", and what still leaves of it {seen.facts.amounts(leaving)}"
-    uses = seen.facts.amounts_of(used, most)
+    uses = seen.facts.amounts_of(used, limit)
     return f"with it, queue {name_of(queue)} would have more than its max: it uses {uses}{still}", numbers
 
 
@@ -244,12 +245,16 @@ def _not_owed(seen: Seen) -> _Told | None:
 
 def _waits(seen: Seen) -> _Told | None:
     facts = seen.facts
+    if seen.number("may_preempt") == 0:
+        return "it may never preempt: it has allow_preempt_other off", {"allow_preempt_other": False}
+    if seen.number("queue_disabled"):
+        queue = seen.queue()
+        text = f"preemption.policy is disabled in its queue {name_of(queue)}, so it preempts nothing"
+        return text, {"queue": queue}
     since, until, delay = (seen.time(name) for name in ("since", "until", "delay"))
     if since is None or until is None or delay is None:
         return None
     now = facts.snapshot.now
-    if not seen.number("may_preempt"):
-        return "it may never preempt: it has allow_preempt_other off", {"allow_preempt_other": False}
     if seen.number("triggered"):
         return "it has preempted before, and does so once only (asks_once)", {"asks_once": True}
     required = int(facts.snapshot._core.column("requests", "required_node")[seen.row])
@@ -261,7 +266,7 @@ def _waits(seen: Seen) -> _Told | None:
         text = f"it has waited since {facts.when(since)}, and may preempt from {facts.when(until)} on"
         return f"{text}: preemption.delay of its queue is {seconds(delay)}", numbers
     last, again = seen.time("last_attempt"), seen.time("again_from")
-    if last is None or again is None:
+    if last is None or again is None or now >= again:
         return None
     text = f"its last attempt was {facts.when(last)}, and the next may be {facts.when(again)}"
     retry = facts.setting("retry")

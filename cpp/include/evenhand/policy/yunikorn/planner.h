@@ -27,12 +27,14 @@ struct RowSettings {
   Column<std::uint8_t> fair, priority_first, managed;  // P: of applications; configured
   Column<std::uint8_t> may_preempt;                    // Q
   std::vector<ClusterState::TakenRoom> taken;          // of what leaves: by its beneficiary
+  Column<ResourceMask> asked_zeros, held_zeros;        // Q, A: types that are given as 0
   Column<double> own_cost;                             // A: of a user's function
   Column<Id> predicate_of;                             // Q: class of requests; kNoId: none
   Column<std::uint8_t> predicates;                     // classes x N: whether it may stand there
 
-  // Settings of requests that came or changed.
+  // Settings of requests, or allocations, that came or changed.
   void requests_came(std::span<const Id> rows, const RowSettings& cells);
+  void allocations_came(std::span<const Id> rows, const RowSettings& cells);
 };
 
 // What asks remember; Q each.
@@ -58,6 +60,14 @@ struct Inputs {
   VictimTimes victims{};
 };
 
+// Of pools, P x R: what they are owed, also by what is inferred, use without what leaves, and ask
+// for; and their ideal shares, in quanta.
+struct QueueShares {
+  Column<Amount> owed, used, pending;
+  Column<double> ideal;
+};
+QueueShares queue_shares(const Inputs& inputs);
+
 struct Tally {
   Index rounds = 0, asks = 0, starts = 0, victims = 0, failed = 0, attempts = 0;
 };
@@ -73,6 +83,7 @@ class Planner final : public evenhand::Planner {
 
   void rows_came(const std::string& table, std::span<const Id> rows, const RowSettings& cells) {
     if (table == "requests") inputs_.rows.requests_came(rows, cells);
+    if (table == "allocations") inputs_.rows.allocations_came(rows, cells);
     for (const ClusterState::TakenRoom& t : cells.taken) state_.set_taken(t.allocation, t.amounts);
     stale_ = true;
   }
@@ -95,6 +106,7 @@ class Planner final : public evenhand::Planner {
  private:
   void read();
   void watch_quotas();
+  Time quota_due(Time after) const;
 
   Inputs inputs_;
   AskMemory asks_;                 // as the last trigger left it

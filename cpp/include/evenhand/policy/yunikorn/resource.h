@@ -82,8 +82,8 @@ inline Resource min_all(Resource left, const Resource& right) noexcept {
   left.types |= right.types;
   return left;
 }
+// Exactly the types of the first, which there may be none of.
 inline Resource min_existing(Resource left, const Resource& right) noexcept {
-  if (left.nil) return right;
   each_type(left.types & right.types,
             [&](std::size_t r) { left.v[r] = std::min(left.v[r], right.v[r]); });
   return left;

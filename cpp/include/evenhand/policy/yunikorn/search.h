@@ -40,6 +40,9 @@ inline bool may_try(const Waiting& ask, Time delay, Time retry) noexcept {
          (ask.since_attempt == kNoTime || ask.since_attempt >= retry);
 }
 
+// Has a reservation been in force for so long that it may be cancelled?
+inline bool outdated(Time age, Time timeout) noexcept { return age > 2 * timeout + 2'000'000; }
+
 // Whether an ask may stand on a node, beyond amounts: what a plug-in answers.
 class Predicates {
  public:

@@ -4,6 +4,7 @@
 // or from what its users ask for, is a switch; off is the fixed behaviour.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "evenhand/core/column.h"
@@ -64,6 +65,10 @@ struct Settings {
   Time retry = 15'000'000;     // between attempts of an ask
   bool asks_once = false;      // never again after a success
   Time reservation_timeout = 3'600'000'000;
+  Time reservation_delay = 2'000'000;  // after which an ask that fits nowhere waits on a node
+
+  // An hour of cycles, one every three seconds: an ask is left out of no more in a row.
+  std::int64_t longest_wait = 1200;
 };
 
 inline constexpr Amount kNoLimit = -1;

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from evenhand.systems.yunikorn.properties import QueueProperties
     from evenhand.testing.explanations.world import Row
 
-__all__ = ["properties"]
+__all__ = ["fenced", "properties"]
 
 
 def properties(world: World, queue: str) -> QueueProperties:
@@ -27,6 +27,14 @@ def properties(world: World, queue: str) -> QueueProperties:
         above = inherited(above, own)
     must(row is not None, "no such queue", queue)
     return properties_of(above)
+
+
+def fenced(world: World, operation: Row) -> str:
+    """Return the queue below which an application takes victims in a cycle."""
+    for queue in reversed(path_of(world, operation)):
+        if queue == ROOT or properties(world, queue).preemption_policy == "fence":
+            return queue
+    return ROOT
 
 
 @checks("allocation", "not_a_candidate", system="yunikorn")

@@ -8,7 +8,15 @@ from evenhand.testing.explanations.job_rooms import lacks_of, places_allowed
 from evenhand.testing.explanations.jobs import asker, not_considered
 from evenhand.testing.explanations.registry import Said, checks, must
 from evenhand.testing.explanations.world import World, same, without_zeros
-from evenhand.testing.explanations.yunikorn.queues import held, leaving, over_max, priority_of, queue_of, root
+from evenhand.testing.explanations.yunikorn.queues import (
+    guaranteed,
+    held,
+    leaving,
+    over_max,
+    priority_of,
+    queue_of,
+    root,
+)
 from evenhand.testing.explanations.yunikorn.rooms import free_rooms
 
 if TYPE_CHECKING:
@@ -110,7 +118,7 @@ def queue_keeps_it(world: World, said: Said) -> None:
     queue = root(told.get("queue"))
     must(queue in world.pools_of(world.operation_of(said.row)), "it is not in that queue", queue)
     at_some_time(world, lambda n: close(told["used"], held(world, queue, n)), "used", told["used"])
-    guarantee = world.row("pools", queue).get("strong_guarantee") or {}
+    guarantee = guaranteed(world, queue)
     must(close(told["guaranteed"], guarantee), "its guarantee", told["guaranteed"], guarantee)
     ((r, used),) = told["used"].items()
     keeps = max(told["guaranteed"][r], told.get("ideal", {}).get(r, 0.0))
@@ -239,13 +247,19 @@ def not_below_guarantee(world: World, said: Said) -> None:
 @checks("request", "may_not_preempt_yet", system=_SYSTEM)
 def may_not_preempt_yet(world: World, said: Said) -> None:
     """Whether it has not waited long enough, has just tried, has preempted before, or never may."""
-    must(world.settings.preemption == "per_ask", "cycles know no such rule")
     if not said.met.get("stage"):
         return
+    cycles = world.settings.preemption == "cycles"
+    must(not cycles or {"allow_preempt_other", "queue"} & said.compared.keys(), "cycles know no such rule")
     told, own = said.compared, said.row.get("settings", {})
     before = {str(row["name"]): row for row in world.state.get("requests", ())}.get(str(said.row["name"]), {})
     if "allow_preempt_other" in told:
         must(own.get("allow_preempt_other") is False, "it may preempt", own)
+    elif "queue" in told:
+        from evenhand.testing.explanations.yunikorn.candidates import properties
+
+        policy = properties(world, queue_of(world.operation_of(said.row))).preemption_policy
+        must(policy == "disabled" and not world.settings.disabled_queues_preempt, "its queue", policy)
     elif "asks_once" in told:
         must(world.settings.asks_once and before.get("triggered"), "it has not preempted", before)
     elif "required_node" in told:

@@ -9,7 +9,7 @@ from evenhand.testing.explanations.world import ROOT, Amounts, World
 if TYPE_CHECKING:
     from evenhand.testing.explanations.world import Row
 
-__all__ = ["held", "leaving", "over_max", "priority_of", "queue_of", "root"]
+__all__ = ["guaranteed", "held", "leaving", "maximum", "over_max", "priority_of", "queue_of", "root"]
 
 
 def queue_of(operation: Row) -> str:
@@ -26,6 +26,22 @@ def priority_of(world: World, row: Row) -> float:
     """Return the priority of an ask or an allocation: its own, else that of its application."""
     own = row.get("priority")
     return float(world.operation_of(row).get("priority", 0) or 0) if own is None else float(own)
+
+
+def guaranteed(world: World, queue: str) -> Amounts:
+    """Return what a queue is guaranteed; in cycles, without a figure, what its children are."""
+    own = world.row("pools", queue).get("strong_guarantee") or {}
+    own = {r: float(amount) for r, amount in own.items()} if any(own.values()) else {}
+    children = [
+        str(row["name"]) for row in world.tables["pools"].values() if str(row.get("parent") or ROOT) == queue
+    ]
+    if queue == ROOT or not children or world.settings.preemption == "per_ask":
+        return own
+    limits, below = world.row("pools", queue).get("limits") or {}, [guaranteed(world, c) for c in children]
+    for r in world.resources:
+        if r not in own:
+            own[r] = min(sum(of.get(r, 0.0) for of in below), float(limits.get(r, "inf")))
+    return own
 
 
 def held(world: World, queue: str, count: int) -> Amounts:
@@ -61,11 +77,28 @@ def leaving(world: World, queue: str, count: int) -> Amounts:
     return sum_
 
 
+def maximum(world: World, queue: str) -> Amounts:
+    """Return the max of a queue; without cycles the root may have what all nodes have."""
+    limits = {r: float(a) for r, a in (world.row("pools", queue).get("limits") or {}).items()}
+    if queue != ROOT or world.settings.preemption != "per_ask":
+        return dict(world.total) if queue == ROOT and not limits else limits
+    open_, all_ = world.amounts({}), world.amounts({})
+    for row in world.tables["nodes"].values():
+        for r, amount in (row.get("capacity") or {}).items():
+            all_[r] += amount
+            open_[r] += amount * bool(row.get("schedulable", True))
+    has = {
+        r: total if r in world.wide or abs(total - open_[r]) > 1e-9 else all_[r]
+        for r, total in world.total.items()
+    }
+    return limits | {r: min(a, limits.get(r, a)) for r, a in has.items() if a > 0}
+
+
 def over_max(world: World, queue: str, request: Row, count: int) -> Amounts:
     """Return the max of a queue, of resources of which it would have more with an ask."""
     used, still = held(world, queue, count), leaving(world, queue, count)
     need = request.get("resources") or {}
-    most = world.total if queue == ROOT else world.row("pools", queue).get("limits") or {}
+    most = maximum(world, queue)
     return {
         r: float(limit)
         for r, limit in most.items()

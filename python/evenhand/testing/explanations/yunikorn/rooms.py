@@ -27,6 +27,9 @@ def free_rooms(world: World, node: object, request: Row) -> Iterator[Amounts]:
     """
     for own in (False, True):
         yield from _Room(world, node, request, own=own).over_time()
+        if world.settings.preemption == "per_ask":  # what only waits there is said at the end of a plan
+            for free in _Room(world, node, request, own=own).over_time():
+                yield {r: a if r in world.wide else min(a, 0.0) for r, a in free.items()}
 
 
 class _Room:
@@ -75,7 +78,7 @@ class _Room:
                 self._start(d)
             elif d["action"] == "reserve":  # nothing else is placed there
                 for r in self.free:
-                    if r in self.world.wide or same(d["node"], self.node):
+                    if r not in self.world.wide and same(d["node"], self.node):
                         self.free[r] = min(self.free[r], 0.0)
             else:
                 continue

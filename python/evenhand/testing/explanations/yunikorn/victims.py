@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from evenhand.testing.explanations.decided import for_a_request, own_decisions
 from evenhand.testing.explanations.registry import Said, checks, must
 from evenhand.testing.explanations.world import World, same, without_zeros
-from evenhand.testing.explanations.yunikorn.guarantees import owed
+from evenhand.testing.explanations.yunikorn.candidates import fenced, properties
+from evenhand.testing.explanations.yunikorn.guarantees import owed, path_of
 from evenhand.testing.explanations.yunikorn.outcomes import close
 from evenhand.testing.explanations.yunikorn.queues import held, priority_of, queue_of, root
 
@@ -71,6 +72,17 @@ def for_an_ask(world: World, said: Said) -> None:
         must((met["place"], met["candidates"]) == found, "place", met["place"], order)
 
 
+@checks("start", "reservation_cancelled", system=_SYSTEM)
+def reservation_cancelled(world: World, said: Said) -> None:
+    """Whether a node that was reserved for it is so no more."""
+    made = own_decisions(world, said, "release")
+    must(made, "nothing is cancelled of it")
+    reserved = [(row.get("request"), row.get("node")) for row in world.data.get("reservations", ())]
+    reserved += [(d["request"], d["node"]) for d in world.decided("reserve")]
+    for d in made:
+        must(any(same(q, d["request"]) and same(n, d["node"]) for q, n in reserved), "not reserved", d)
+
+
 def _guarantees(world: World, said: Said, request: Row, count: int) -> None:
     """Raise `AssertionError` unless guarantees owe the queue that asks, and its own has, what is said."""
     mine, asks, met = world.operation_of(said.row), world.operation_of(request), said.met
@@ -113,8 +125,10 @@ def _cheapest_first(world: World, said: Said, made: Any, request: Row) -> list[R
             or row.get("required_node") is not None
         ):
             return False
+        if properties(world, queue_of(own)).preemption_policy == "disabled":
+            return False
         if said.code == "below_ideal_share":
-            return queue_of(own) != queue_of(asks)
+            return queue_of(own) != queue_of(asks) and fenced(world, asks) in path_of(world, own)
         lower = priority_of(world, row) < priority_of(world, request)
         return queue_of(own) == queue_of(asks) and not same(own["name"], asks["name"]) and lower
 
