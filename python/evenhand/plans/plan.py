@@ -145,7 +145,9 @@ class Plan(Frozen, Tabular, Savable):
     def shares(self) -> Shares:
         """Fair shares of the plan's update; AttributeError if the policy knows none."""
         if not self._system.shares:
-            raise AttributeError(f"the {type(self.policy).__name__} policy knows no fair shares")
+            has = hasattr(self.policy, "ideal_shares")
+            hint = "; policy.ideal_shares(snapshot) has those of queues" if has else ""
+            raise AttributeError(f"the {type(self.policy).__name__} policy knows no fair shares{hint}")
         snapshot, core, settings = self.snapshot, self._core.shares, self.policy.settings.fair_share
         found = (*options_of(snapshot, settings)[1], *diagnostics_of(snapshot, core))
         return Shares(snapshot, settings, core, found)

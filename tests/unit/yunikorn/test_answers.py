@@ -313,3 +313,19 @@ def test_an_instant_is_needed_and_queues() -> None:
         yunikorn.read(**answers())
     with pytest.raises(eh.InputError, match="queues of the partition default are missing"):
         yunikorn.read(applications=[], nodes=[], now=NOW)
+
+
+def test_resources_that_are_named_with_zero_are_kept() -> None:
+    """YuniKorn tells them from those that are not named."""
+    given = answers()
+    first = next(app for app in given["applications"] if app.get("allocations"))
+    first["allocations"][0]["resource"]["nvidia.com/gpu"] = 0
+    asking = next(app for app in given["applications"] if app.get("requests"))
+    asking["requests"][0]["resource"]["nvidia.com/gpu"] = 0
+    reading = yunikorn.read(now=NOW, **given)
+    for table, row in (
+        ("allocations", first["allocations"][0]),
+        ("requests", asking["requests"][0]),
+    ):
+        assert rows(reading, table)[row["allocationKey"]]["settings"]["zeros"] == {"nvidia.com/gpu": 0}
+    assert eh.plan(reading.snapshot, eh.policies.YuniKorn("upstream")) is not None

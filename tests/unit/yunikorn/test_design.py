@@ -262,3 +262,8 @@ def test_what_decides_which_application_asks_first_is_read() -> None:
     plan = eh.plan(snapshot, policy())
     assert [d.request for d in plan.decisions] == ["rb"]
     assert "fields_not_read" not in {d.code for d in plan.diagnostics}
+
+
+def test_a_plan_says_where_its_shares_are() -> None:
+    with pytest.raises(AttributeError, match="ideal_shares"):
+        _ = eh.plan(cluster(), policy()).shares

@@ -307,6 +307,8 @@ class Builder:
         required = row.get("requiredNodeId") or row.get("allocationTags", {}).get(_NODE_TAG)
         if required:
             found["required_node"] = required
+        if zeros := [r for r, amount in row["resource"].items() if not amount]:
+            found["settings"] = {"zeros": dict.fromkeys(zeros, 0)}
         labels: dict[str, Any] = {}
         if row.get("placeholder"):
             labels["placeholder"] = 1
@@ -342,7 +344,7 @@ class Builder:
         if row.get("originator"):
             found["labels"] = {**found.get("labels", {}), "originator": 1}
         if row["allocationKey"] in (self.never or ()):
-            found["settings"] = {"allow_preempt_other": False}
+            found["settings"] = {**found.get("settings", {}), "allow_preempt_other": False}
         if row.get("triggeredPreemption"):
             self.triggered.append(row["allocationKey"])
             self.notes.add(
