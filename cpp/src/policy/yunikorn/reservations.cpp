@@ -19,8 +19,8 @@ void Asks::read_reservations() {
   std::vector<Reservation*> in_order;
   for (Reservation& one : reservations_) in_order.push_back(&one);
   std::ranges::sort(in_order, {}, &Reservation::place);
-  for (Reservation* one : in_order) {
-    give_back(*one);
+  for (Reservation* one : in_order) give_back(*one);  // all, before any node is closed
+  for (const Reservation* one : in_order) {
     const Id request = one->request;
     if (pending_[request] <= 0) continue;
     bool triggered = asks_.triggered[request] != 0;

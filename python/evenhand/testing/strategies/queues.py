@@ -68,7 +68,7 @@ def queue_partitions(*, max_nodes: int = 3, max_allocations: int = 12) -> st.Sea
     SearchStrategy[dict]
         Amounts are small whole numbers, so equal sums and equal times are common.
     """
-    return picks(200).map(lambda pick: _partition(pick, max_nodes, max_allocations))
+    return picks(160).map(lambda pick: _partition(pick, max_nodes, max_allocations))
 
 
 def _amounts(pick: Pick, resources: list[str], most: int) -> dict[str, int]:
@@ -136,43 +136,19 @@ def _partition(pick: Pick, max_nodes: int, max_allocations: int) -> dict[str, An
         }
         for i in range(pick(range(1, 5)))
     ]
-    machines: list[dict[str, Any]] = [
-        {
-            "name": n,
-            "capacity": {r: amount + pick((0, 0, 1, 2)) for r, amount in used[n].items()},
-            "tags": pick(([], ["ssd"])),
-        }
-        for n in nodes
-    ]
-    reservations = [
-        {
-            "name": f"k{ask['name']}",
-            "request": ask["name"],
-            "node": ask.get("required_node", pick(nodes)),
-            "resources": ask["resources"],
-            "from": pick((NOW - 10, NOW - 7202, NOW - 7203)),
-        }
-        for ask in asks
-        if pick(range(4)) == 3
-    ]
-    for ask in asks:
-        if pick(range(6)) == 5:
-            ask["settings"] = {"allow_preempt_other": False}
-        if pick(range(8)) == 7:
-            ask["priority"] = -(2**31)
-    for machine in machines:
-        if pick(range(8)) == 7:
-            machine["schedulable"] = False
-    for row in pools:
-        if "settings" in row and pick(range(3)) == 2:
-            row["settings"]["properties"]["application.sort.policy"] = "fair"
     return {
         "now": NOW,
         "resources": {r: {} for r in resources},
-        "nodes": machines,
+        "nodes": [
+            {
+                "name": n,
+                "capacity": {r: amount + pick((0, 0, 1, 2)) for r, amount in used[n].items()},
+                "tags": pick(([], ["ssd"])),
+            }
+            for n in nodes
+        ],
         "pools": pools,
         "operations": operations,
         "allocations": allocations,
         "requests": asks,
-        "reservations": reservations,
     }
