@@ -65,6 +65,9 @@ def test_a_parent_without_a_figure_is_owed_what_its_children_are(
     snapshot = queues([parent, child, {"name": "b"}], {"b": 10}, {"a": 8}, 10)
     found = ideal(snapshot)
     assert (found["p"], found["a"]) == (share, share)
+    table = MUCH.ideal_shares(snapshot)
+    owed = dict(zip(table["name"], table["guaranteed.cpu"].tolist(), strict=True))
+    assert owed["p"] == (own or limit or 8)
     assert Counter(d.request for d in eh.plan(snapshot, MUCH).decisions if d.action == "start")["a"] == int(
         share
     )
