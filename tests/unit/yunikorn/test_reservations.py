@@ -83,6 +83,19 @@ def test_nobody_else_starts_on_a_reserved_node() -> None:
     assert {r.request for r in plan.refusals} == {"ask", "small"}
 
 
+def test_several_that_wait_on_one_node_keep_others_out() -> None:
+    """One of them starts there; the room that is left is the other's alone."""
+    nodes = [{"name": "n1", "capacity": {"cpu": 4}}, {"name": "n2", "capacity": {"cpu": 2}}]
+    rows = [held("x1", "n1", cpu=2), held("x2", "n2", cpu=2)]
+    never = {"settings": {"allow_preempt_other": False}}
+    requests = [ask("big", cpu=3, **never), ask("other", **never), ask("small", **never)]
+    for order in (["big", "small"], ["small", "big"]):
+        reservations = [{**kept(name, "n1"), "order": place} for place, name in enumerate(order)]
+        snapshot = partition(nodes=nodes, allocations=rows, requests=requests, reservations=reservations)
+        plan = eh.plan(snapshot, UPSTREAM)
+        assert [d for d in decided(plan) if d[0] == "start"] == [("start", "small", "n1")]
+
+
 FULL = [held("x1", "n1", 1), held("x2", "n1", 2), held("x3", "n2", 1), held("x4", "n2", 2)]
 HALF = [held("x1", "n1", 1), held("x3", "n2", 1)]  # one of two fits nowhere
 
