@@ -90,7 +90,7 @@ def test_several_that_wait_on_one_node_keep_others_out() -> None:
     never = {"settings": {"allow_preempt_other": False}}
     requests = [ask("big", cpu=3, **never), ask("other", **never), ask("small", **never)]
     for order in (["big", "small"], ["small", "big"]):
-        reservations = [{**kept(name, "n1"), "order": place} for place, name in enumerate(order)]
+        reservations = [{**kept(name, "n1"), "name": f"k{place}"} for place, name in enumerate(order)]
         snapshot = partition(nodes=nodes, allocations=rows, requests=requests, reservations=reservations)
         plan = eh.plan(snapshot, UPSTREAM)
         assert [d for d in decided(plan) if d[0] == "start"] == [("start", "small", "n1")]
