@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import reprlib
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields
 from types import ModuleType
@@ -102,6 +103,14 @@ class Problem:
         return f"{where}: {self.message} [{self.rule}]"
 
 
+_SHOWN = 3
+"""How many problems of a kind a message has."""
+
+
+def _alike(problem: Problem) -> tuple[str, str | None, str]:
+    return problem.table, problem.field, problem.rule
+
+
 class InputError(EvenhandError, ValueError):
     """The input is wrong; nothing was built.
 
@@ -144,7 +153,19 @@ class InputError(EvenhandError, ValueError):
         return cls([Problem(table, None, None, field, rule, value, message)])
 
     def __str__(self) -> str:
-        lines = [str(problem) for problem in self.problems]
+        """Return a line a problem; of a rule that a field breaks in many rows, three and how many more."""
+        alike = Counter(map(_alike, self.problems))
+        seen: Counter[tuple[str, str | None, str]] = Counter()
+        lines = []
+        for problem in self.problems:
+            table, field, rule = kind = _alike(problem)
+            seen[kind] += 1
+            more = alike[kind] - _SHOWN
+            if seen[kind] <= _SHOWN or more == 1:
+                lines.append(str(problem))
+            if seen[kind] == _SHOWN and more > 1:
+                of = "" if field is None else f" of {field}"
+                lines.append(f"{table}: {more} more like these{of}; all are in the error's problems [{rule}]")
         if self.omitted:
             lines.append(f"... and at least {self.omitted} more")
         return "\n".join(lines)

@@ -292,7 +292,7 @@ class Snapshot(Frozen):
         return self._build(after(self, plan.decisions.columns, plan.handed), Report())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the snapshot as plain data, defaults left out.
+        """Return the snapshot as plain data: every table, also without rows; in rows no defaults.
 
         Returns
         -------
@@ -304,7 +304,7 @@ class Snapshot(Frozen):
         return to_dict(self)
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """Return the snapshot as JSON text, defaults left out.
+        """Return the snapshot as JSON text, as `to_dict` has it.
 
         Parameters
         ----------

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def to_dict(snapshot: Snapshot) -> dict[str, Any]:
-    """Return a snapshot in the layout of files, defaults left out."""
+    """Return a snapshot in the layout of files: all tables, in their rows no defaults."""
     raw = read_back(snapshot)
     data: dict[str, Any] = {"schema": SCHEMA, "now": _second(raw.head["now"])}
     if raw.head["previous_update"] is not None:
@@ -33,10 +33,11 @@ def to_dict(snapshot: Snapshot) -> dict[str, Any]:
         data["total"] = {name: _tidy(amount) for name, amount in amounts}
     for name in ("root", "nodes", *(t for t in CORE_TABLES if t not in ("root", "nodes"))):
         rows = _rows(raw, name)
-        if rows:
-            data[name] = rows[0] if name == "root" else rows
-    if raw.commands:
-        data["commands"] = thaw(raw.commands)
+        if name != "root":
+            data[name] = rows
+        elif rows:
+            data[name] = rows[0]
+    data["commands"] = thaw(raw.commands)
     return data
 
 
