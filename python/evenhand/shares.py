@@ -249,7 +249,7 @@ class Shares(Frozen, Tabular):
         if not isinstance(quantity, str) or quantity not in self._cache:
             if not isinstance(quantity, str) or quantity not in self.quantities:
                 said = f"no quantity {shorten(quantity)!r}; there are {', '.join(self.quantities)}"
-                if quantity in self.names:
+                if isinstance(quantity, str | int) and quantity in self.names:
                     said = f"{shorten(quantity)!r} is an element: element() has its numbers; {said}"
                 raise NoSuchNameError.about("shares", "quantity", "exists", said, shorten(quantity))
             if quantity.startswith(SPLIT):

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import evenhand as eh
 from evenhand.explain import Explanation
 from evenhand.plans import Plan
 from evenhand.testing.explanations import check_explanation
@@ -169,12 +170,32 @@ def test_planted_falsehoods_are_caught(system: str, table: str, codes: tuple[str
         assert found_false(world, explanation), explanation.looked_at
 
 
+def _several_leave() -> eh.Plan:
+    """Return a plan in which several victims make room for one request, which is rarely drawn."""
+    old = [
+        {"name": f"a{i}", "operation": "old", "node": "n", "resources": {"cpu": 1}, "start_time": i}
+        for i in range(8)
+    ]
+    snapshot = eh.Snapshot.from_dict(
+        {
+            "now": 3600,
+            "resources": {"cpu": {}},
+            "nodes": [{"name": "n", "capacity": {"cpu": 8}}],
+            "operations": [{"name": "old"}, {"name": "new"}],
+            "allocations": old,
+            "requests": [{"name": "r", "operation": "new", "resources": {"cpu": 3}}],
+        }
+    )
+    return eh.plan(snapshot, eh.policies.YTsaurus(), as_if_waiting="1h")
+
+
 @cache
 def _true_sentences() -> list[tuple[World, Explanation, int]]:
     """Return the sentences of drawn plans of which the explanation is true, each by its place."""
     found = []
     for system in SYSTEMS:
-        for world in map(World, some_plans(system, RETOLD)):
+        plans = [*some_plans(system, RETOLD), *([_several_leave()] if system == "ytsaurus" else [])]
+        for world in map(World, plans):
             told = [one for one in told_by(world.plan) if not found_false(world, one)]
             found += [(world, true, place) for true in told for place in range(len(true.sentences))]
     return found

@@ -90,7 +90,11 @@ def test_what_nothing_reads_tells_nothing_apart(monkeypatch: pytest.MonkeyPatch)
         "fair_share_starvation_tolerance": [0.9, 0.95, 1.0],  # it has nothing of its share
         "fair_share_starvation_timeout": [10, 101],  # it starts after 95 s
     }
-    policy = eh.policies.YTsaurus(allocation_preemption_timeout=0, pace={"max_victims_per_hour": 1})
+    policy = eh.policies.YTsaurus(
+        allocation_preemption_timeout=0,
+        pace={"max_victims_per_hour": 1},
+        consider_allocation_on_fair_share_bound_preemptible=True,  # the one allocation leaves
+    )
     table = eh.sweep(work.snapshot(nodes=1, cpu=8), policy, work, space, workers=1)
     assert len(runs) == 1  # which 9 points left when the timeout of 10 s had passed
     by_timeout = [set(table["preemptions"][i::2]) for i in (0, 1)]

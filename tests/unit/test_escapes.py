@@ -93,7 +93,7 @@ def test_plans(system: str) -> None:
         said.append(plan.why_not(n(name)).text)
     with pytest.raises(KeyError) as error:
         plan.why_not(n("old"))
-    said.append(error.value.args[0])
+    said.append(str(error.value))
     assert [text for text in said if UNSAFE.search(text)] == []
 
 

@@ -73,7 +73,9 @@ def test_defaults_are_left_out() -> None:
     data["allocations"][0] |= {"preemptible": True, "last_job_start_time": 0, "held": {}}
     data["requests"][0] |= {"count": 1, "gang": False, "priority": None}
     back = eh.Snapshot.from_dict(data).to_dict()
-    assert back == {"schema": "evenhand/snapshot/1", "now": 0, **small()}
+    empty = {table: [] for table in ("nodes", "pools", "reservations", "commands")}
+    assert back == {"schema": "evenhand/snapshot/1", "now": 0, **empty, **small()}
+    assert back["commands"] == []
     assert list(back)[:3] == ["schema", "now", "resources"]
 
 

@@ -194,8 +194,9 @@ def _parts(
 
     try:
         view = overview(result, args.resource)
-    except ValueError as error:
-        raise Failure(f"argument --resource: {error}", usage=True) from error
+    except InputError as error:
+        said = error.problems[0].message
+        raise Failure(f"argument --resource: {said}", usage=True) from error
     rows = view.rows(
         depth=limit(args.depth, args.default_depth),
         top=limit(args.top, args.default_top),

@@ -61,7 +61,11 @@ _MOST_TEXTS = 1_000_000
 
 
 def _few(value: Any) -> Any:
-    if hasattr(value, "__len__") and len(value) > _MOST_TEXTS:
+    try:
+        many = len(value) > _MOST_TEXTS
+    except TypeError:  # it has no length: pydantic says what it must be
+        return value
+    if many:
         said = f"has {len(value):,} texts; at most {_MOST_TEXTS:,} are taken"
         raise PydanticCustomError("rule", "{said}", {"rule": "length", "said": said})
     return value

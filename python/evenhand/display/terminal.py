@@ -317,8 +317,8 @@ def total_lines(
     ]
     padded = []
     for i, cells in enumerate(columns):
-        room = min(24, max(map(width, cells)))
-        padded.append([fit(cell, room, right=i > 0, ellipsis=glyphs.ellipsis) for cell in cells])
+        wide = min(24, max(map(width, cells)))
+        padded.append([fit(cell, wide, right=i > 0, ellipsis=glyphs.ellipsis) for cell in cells])
     while (
         room is not None and len(padded) > _LEAST_TOTALS and sum(width(c[0]) + 2 for c in padded) - 2 > room
     ):

@@ -94,7 +94,7 @@ def test_up_to_one_allocation_an_operation_half_is_preemptible(data: dict[str, A
         its = [row for row in data["allocations"] if row["operation"] == operation["name"]]
         safe = [row for row in its if plan.groups[row["name"]] == "non_preemptible"]
         inside = sum(row["resources"]["cpu"] for row in safe)
-        newest = max(safe, key=lambda row: (row["start_time"], int(row["name"][1:])), default=None)
+        newest = max(safe, key=lambda row: (row["start_time"], row["name"]), default=None)
         before = inside - (newest["resources"]["cpu"] if newest else 0)
         assert before / total <= 0.5 * shares[operation["name"]] + 1e-9
 

@@ -17,6 +17,8 @@ from evenhand.display.text import width
 from evenhand.reasons import OUTCOMES, REASONS
 from tests.unit.cli.cases import process, rows_of
 
+WIDE = os.environ | {"COLUMNS": "160"}
+
 
 @pytest.fixture(scope="module")
 def demo() -> dict[str, str]:
@@ -24,7 +26,7 @@ def demo() -> dict[str, str]:
     calls = ("", "--all", "--depth 1", "--top 5", "--resource gpu --depth 0", "--operations --top 3")
     results = {}
     for call in calls:
-        finished = process("demo", *call.split())
+        finished = process("demo", *call.split(), env=WIDE)
         assert (finished.returncode, finished.stderr) == (0, "")
         results[call] = finished.stdout
     return results
@@ -89,7 +91,7 @@ def test_demo_fits_a_screen(columns: int) -> None:
 
 
 def test_demo_is_stable(demo: dict[str, str]) -> None:
-    assert process("demo").stdout == demo[""]
+    assert process("demo", env=WIDE).stdout == demo[""]
 
 
 def test_demo_limits(demo: dict[str, str]) -> None:

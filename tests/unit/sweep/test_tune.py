@@ -178,7 +178,7 @@ def test_refused_points_are_said_first_with_the_most_frequent_reason() -> None:
     assert said[0].startswith("3 of 5 points were refused, 1 of them: ")
     assert "it must not be shorter than fair_share_starvation_timeout" in said[0]
     assert said[1] == "2 other reasons: points.to_dict()['error']"
-    none = repr(eh.tune(START, POLICY, WORK, timeouts, "waiting.p95 < 400"))
+    none = repr(eh.tune(START, eh.policies.YTsaurus(), WORK, timeouts, "waiting.p95 < 400"))
     assert none.startswith("0 of 5 points were refused\n\ngoodput: ")
     one = eh.tune(START, STRICT, WORK, {"fair_share_starvation_timeout": [5, 600]}, "waiting.p95 < 400")
     assert repr(one).startswith("1 of 2 points were refused: fair_share_aggressive_starvation_timeout is ")

@@ -160,7 +160,7 @@ def test_wrong_values_under_the_systems_names(theirs: str, ours: str) -> None:
         ("preemption_satisfaction_threshold", (0.2, 1e9), (0.199999, 0.0)),
         ("aggressive_preemption_satisfaction_threshold", (0.0, 1.0), (-1e-300, 1 + 1e-9)),
         ("fair_share_starvation_timeout", (0, 3_153_600_000.0), (-1e-6, 3_153_600_001.0)),
-        ("fair_share_aggressive_starvation_timeout", (0, 3_153_600_000.0), (-1e-6, 3_153_600_001.0)),
+        ("fair_share_aggressive_starvation_timeout", (30, 3_153_600_000.0), (-1e-6, 3_153_600_001.0)),
         ("preemptive_scheduling_backoff", (0, 3_153_600_000.0), (-1e-6, 3_153_600_000.1)),
         ("allocation_preemption_timeout", (0, 3_153_600_000.0), (-1e-6, 3_153_600_000.1)),
         ("allocation_graceful_preemption_timeout", (0, 3_153_600_000.0), (-1e-6, 3_153_600_000.1)),
