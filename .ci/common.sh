@@ -48,6 +48,24 @@ developer_tools() {
   "$tools/bin/pip" install -q --group dev
 }
 
+# The two blocks of README.md, as a newcomer types them: in a copy that has nothing but the tracked and
+# not yet committed files, and with no variable set but those given, and by which this machine reaches its
+# package registries. The second runs the whole suite.
+newcomer() {
+  files | tar --null -T - -cf - | tar -xf - -C "$fresh_copy"
+}
+
+readme_block() { # N [VARIABLE=VALUE...]
+  local block=$root/build/ci/block-$1.sh
+  awk -v n="$1" '/^```sh$/ {k++; on = (k == n); next} /^```$/ {on = 0} on' README.md >"$block"
+  [ -s "$block" ]
+  cat "$block"
+  shift
+  local network
+  mapfile -t network < <(env | grep -E '^(PIP_|SSL_CERT_|REQUESTS_CA_BUNDLE=|(https?|no)_proxy=|(HTTPS?|NO)_PROXY=)')
+  (cd "$fresh_copy" && env -i HOME="$HOME" PATH="$PATH" "${network[@]}" "$@" sh -e "$block")
+}
+
 editable_install() {
   PATH=$tools/bin:$PATH "$tools/bin/pip" install -q --no-build-isolation -e .
 }

@@ -315,8 +315,8 @@ def _cross_checks(settings: YTsaurusSettings) -> list[tuple[str, str, str]]:
         least, most = number(aggressive, [plain]), number(plain, [aggressive])
         said = f"is {least}; it must not exceed preemption_satisfaction_threshold ({most})"
         found.append(("aggressive_preemption_satisfaction_threshold", "range", said))
-    # Where nothing starves aggressively a timeout that was left as it is refuses nothing; one that was chosen is
-    # held to the system's own rule.
+    # Where nothing starves aggressively a timeout that was left as it is refuses nothing. One that was chosen
+    # is held to the system's own rule.
     chosen = "fair_share_aggressive_starvation_timeout"
     if (
         settings.enable_aggressive_starvation
