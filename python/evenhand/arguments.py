@@ -77,7 +77,7 @@ def instant_of(function: str, argument: str, value: Any) -> float:
     """
     from evenhand.building.single import CellError, one_time
 
-    given = value.item() if hasattr(value, "dtype") and hasattr(value, "item") else value
+    given = value.item() if hasattr(value, "dtype") and not getattr(value, "shape", ()) else value
     try:
         seconds = float(one_time(None, text=True)(given))
         if seconds - seconds:  # inf or NaN

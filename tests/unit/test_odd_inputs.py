@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.adapters import gridengine
+from evenhand.adapters import gridengine, ytsaurus
 
 WORK: dict[str, Any] = {
     "name": ["a", "b", "c"],
@@ -254,3 +254,24 @@ def test_settings_of_numpy_are_numbers_and_flags(system: str) -> None:
             assert policy().replace(**{name: kind(value)}) == policy(), name
     pace = {"victim_cooldown": np.int64(5)}
     assert policy(pace=pace) == policy(pace={"victim_cooldown": 5})
+
+
+# --- arguments that drawn ones have found
+
+
+@pytest.mark.parametrize(
+    ("call", "field"),
+    [
+        (lambda: eh.history.side_by_side(LIVE, range(2**40)), "rows"),
+        (lambda: eh.history.side_by_side(LIVE, shares={"x": None}), "shares"),
+        (lambda: eh.history.side_by_side(LIVE, shares={"fair_share": [1.0]}), "shares"),
+        (lambda: eh.plot.comparison({"x": 1}), "run x"),
+        (lambda: gridengine.read("", now=np.zeros(1, [("a", "f8")])), "now"),
+        (lambda: ytsaurus.read("a\0b"), "config"),
+        (lambda: eh.traces.google2011([]), "task_events"),
+    ],
+)
+def test_what_no_function_can_use_is_refused_by_name(call: Any, field: str) -> None:
+    with pytest.raises(eh.InputError) as error:
+        call()
+    assert error.value.problems[0].field == field

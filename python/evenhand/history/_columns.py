@@ -24,9 +24,10 @@ def columns_of(data: Any) -> dict[str, Any]:
         and not hasattr(data, "__arrow_c_stream__")
         and not hasattr(data, "columns")
     ):
-        rows = list(data)
-        for row in rows:
+        rows = []
+        for row in data:  # the first that is none ends it, however many there are
             expect(isinstance(row, Mapping), "history", "rows", row, "objects, one a row")
+            rows.append(row)
         fields = dict.fromkeys(field for row in rows for field in row)
         return {field: [row.get(field) for row in rows] for field in fields}
     return frame_columns(data)

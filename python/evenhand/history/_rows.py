@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.arguments import expect
 from evenhand.history._check import Checks
 from evenhand.history._columns import columns_of
 from evenhand.history.decay import DAY, Decay
@@ -164,7 +165,7 @@ class People:
         pools = snapshot.pool_count
         found = []
         for quantity in ("fair_share", "usage_share"):
-            values = np.asarray(shares[quantity], dtype=np.float64)
+            values = _matrix(shares, quantity, (len(snapshot.element_names), len(snapshot.resources)))
             rows = np.zeros((len(self.names), values.shape[1]))
             rows[: pools - 1] = values[1:pools]
             np.add.at(rows, self.operations, values[pools:])
@@ -198,3 +199,14 @@ def _pool_rows(snapshot: Snapshot) -> dict[Name | None, int]:
     """Row of each pool among the elements; None is the root."""
     pools = snapshot.element_names[1 : snapshot.pool_count]
     return {None: 0} | {name: row for row, name in enumerate(pools, start=1)}
+
+
+def _matrix(shares: Any, quantity: str, shape: tuple[int, int]) -> Floats:
+    """Return a quantity of fair shares, an element a row; refuse what has none of this shape."""
+    try:
+        values = np.asarray(shares[quantity], dtype=np.float64)
+    except (KeyError, TypeError, ValueError):
+        values = np.empty(0)
+    said = f"fair shares of this snapshot: {quantity} by {shape[0]} elements and {shape[1]} resources"
+    expect(values.shape == shape, "history.side_by_side", "shares", shares, said)
+    return values

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.accepted import checked
+from evenhand.arguments import expect
+from evenhand.building.problems import shorten
 from evenhand.display.text import amount, clean, fit
 from evenhand.errors import InputError
 from evenhand.plot._axes import COUNTS, ROW, inked, new_figure, tidy
 from evenhand.simulate.metrics import unit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -65,6 +68,9 @@ def comparison(
     -----
     O(runs x metrics).
     """
+    for name, run in runs.items():
+        right = isinstance(run, Mapping)
+        expect(right, "plot.comparison", f"run {shorten(name)}", run, "an object (metric: number)")
     known = list(dict.fromkeys(name for run in runs.values() for name in run))
     names = None if names is None else list(names)
     if names is None:

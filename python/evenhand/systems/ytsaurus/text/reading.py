@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel
 
+from evenhand.accepted import checked
 from evenhand.building.problems import kind_of, nearest, shorten
 from evenhand.building.single import CellError, one_duration
 from evenhand.config.fair_share import FairShareSettings
@@ -73,6 +74,7 @@ class Reading:
         return from_dict({"system": "ytsaurus", "preset": preset, **self.settings, **changes})
 
 
+@checked("ytsaurus.read")
 def read(config: str | os.PathLike[str] | Mapping[str, Any]) -> Reading:
     """Read the configuration of a pool tree, in which times are milliseconds.
 
