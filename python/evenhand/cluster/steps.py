@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -68,8 +68,6 @@ def _named(decision: Decision) -> str | int:
 def _let_go(plan: Plan, ended: Counter[tuple[str | int | None, str | int | None]]) -> Iterator[Event]:
     """Yield the end of reservations that are released, and of those of what starts where they keep room."""
     snapshot = plan.snapshot
-    if not snapshot.reservation_count:
-        return
     column, requests, nodes = (
         snapshot._core.column,
         snapshot.names("requests"),
@@ -88,13 +86,13 @@ def _let_go(plan: Plan, ended: Counter[tuple[str | int | None, str | int | None]
             yield Remove("reservations", name)
 
 
-def events_of(plan: Plan, present: Container[str], reserved: Container[str]) -> list[Event] | None:
+def events_of(plan: Plan, present: Container[str], reserved: Collection[str]) -> list[Event] | None:
     """Return what carries out a plan's decisions.
 
     Parameters
     ----------
     plan : Plan
-    present, reserved : container of str
+    present, reserved : container, collection of str
         Names of allocations and of reservations that there are.
 
     Returns
@@ -115,7 +113,8 @@ def events_of(plan: Plan, present: Container[str], reserved: Container[str]) -> 
             return None
     events += [Resume(_named(d), d.node, d.at) for d in decisions if d.action == "resume"]
     ended = Counter((d.request, d.node) for d in decisions if d.action in ("start", "release"))
-    events += _let_go(plan, ended)
+    if reserved:  # else the snapshot, which costs O(cells), has none to give back
+        events += _let_go(plan, ended)
     reserves = []
     for i, d in enumerate(decisions):
         if d.action == "reserve":
