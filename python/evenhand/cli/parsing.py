@@ -86,8 +86,14 @@ class Parser(argparse.ArgumentParser):
     def _print_message(self, message: str, file: Any = None) -> None:
         """Write; unlike argparse, let the caller know what standard output does not take."""
         if file is not sys.stdout and file is not None:
-            with suppress(OSError):
+            try:
                 file.write(message)
+                file.flush()
+            except OSError:  # what is left of it must not be written again when the interpreter ends
+                from evenhand.cli.streams import close_output  # not needed for help
+
+                with suppress(OSError, ValueError):
+                    close_output(file)
         elif message:
             sys.stdout.write(message)
 
