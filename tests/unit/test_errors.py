@@ -23,6 +23,23 @@ def test_input_error() -> None:
     assert error.to_frame()["rule"] == ["positive", "positive"]
 
 
+@pytest.mark.parametrize(("count", "shown", "more"), [(3, 3, 0), (4, 4, 0), (5, 3, 2), (90, 3, 87)])
+def test_problems_of_one_rule_and_field_are_counted(count: int, shown: int, more: int) -> None:
+    """Three stand for all; a fourth that is the last is no longer than the line that would count it."""
+    alike = [
+        errors.Problem("pools", i, f"p{i}", "weight", "positive", "-1", f"weight of p{i} is -1")
+        for i in range(count)
+    ]
+    other = errors.Problem("pools", 1, "p1", "limits.cpu", "positive", "-1", "limits.cpu of p1 is -1")
+    error = eh.InputError([*alike, other])
+    lines = str(error).split("\n")
+    assert lines[:shown] == [f"pools[{i}]: weight of p{i} is -1 [positive]" for i in range(shown)]
+    rest = f"pools: {more} more like these of weight; all are in the error's problems [positive]"
+    assert lines[shown:-1] == [rest] * (more > 0)
+    assert lines[-1] == "pools[1]: limits.cpu of p1 is -1 [positive]"
+    assert len(error.problems) == count + 1
+
+
 def test_input_error_travels() -> None:
     error = eh.InputError([PROBLEM], omitted=3)
     for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
