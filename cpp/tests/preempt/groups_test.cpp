@@ -29,12 +29,17 @@ TEST(Groups, CutByThresholdOfTheFairShare) {
   scene.node({10});
   for (int i = 0; i < 5; ++i) scene.allocation(0, 0, {1}, i);
   const ClusterState state(scene.snapshot());
-  GroupLists groups(state, {.aggressive_threshold = 0.5, .threshold = 1.0});
-  bound(groups, {{{0.25}, {1.0}, {}}}, state);  // 2.5 of 10; half of it 1.25
-  EXPECT_EQ(groups.cuts(0), (std::array<Index, 2>{1, 2}));
-  EXPECT_EQ(groups.group(0), Group::kNonPreemptible);
-  EXPECT_EQ(groups.group(1), Group::kAggressivelyPreemptible);
-  EXPECT_EQ(groups.group(2), Group::kPreemptible);
+  // 2.5 of 10; half of it 1.25. What crosses a bound is inside it, unless it is to be beyond it.
+  for (const bool beyond : {false, true}) {
+    GroupLists groups(
+        state, {.aggressive_threshold = 0.5, .threshold = 1.0, .on_bound_preemptible = beyond});
+    bound(groups, {{{0.25}, {1.0}, {}}}, state);
+    const Id first = beyond ? 1 : 2;
+    EXPECT_EQ(groups.cuts(0), (std::array<Index, 2>{first, first + 1}));
+    EXPECT_EQ(groups.group(first - 1), Group::kNonPreemptible);
+    EXPECT_EQ(groups.group(first), Group::kAggressivelyPreemptible);
+    EXPECT_EQ(groups.group(first + 1), Group::kPreemptible);
+  }
 }
 
 TEST(Groups, NothingIsPreemptibleWhereTheFairShareCoversTheDemand) {
