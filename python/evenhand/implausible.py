@@ -43,7 +43,7 @@ def finding(
     ----------
     code : str
     said : str
-        How the message goes on behind what the code means; the names follow.
+        How the message continues after what the code means; the names follow.
     names : sequence
     numbers : mapping, optional
         What was compared; the count is added.
@@ -195,7 +195,7 @@ def in_part(
     running, waiting : array of int64, (operations,)
         How many allocations run, and how many are asked for.
     when : str
-        How the message goes on.
+        How the message continues.
 
     Returns
     -------

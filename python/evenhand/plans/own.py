@@ -1,4 +1,4 @@
-"""Policies that are not this package's as they stand: subclasses of them, and those of one's own."""
+"""Policies that are not this package's as they stand: subclasses of them, and those that a user writes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DECIDES = frozenset(
 
 
 def base_of(policy: Any) -> type[Any] | None:
-    """Return the class of a system's policy that a policy is of; None: it is one of one's own."""
+    """Return the class of a system's policy that a policy is of; None: it is one that a user wrote."""
     for kind in type(policy).__mro__:
         record = vars(kind).get("RECORD")
         if record is not None and record.policy_at == f"{kind.__module__}:{kind.__qualname__}":
@@ -102,7 +102,7 @@ def expect_acting(function: str, policy: Any, does: str) -> None:
     acts = getattr(kind, "acts", None)
     if not (callable(acts) and acts()):
         message = (
-            f"policy is {kind.__name__}, a policy of one's own; {does} takes those of evenhand.policies only:"
+            f"policy is {kind.__name__}, a policy of your own; {does} takes those of evenhand.policies only:"
             " plan with yours snapshot by snapshot (eh.plan, eh.Cluster)"
         )
         raise InputError([Problem(function, None, None, "policy", "acts", kind.__name__, printable(message))])

@@ -186,7 +186,7 @@ OWN = {"toy": Toy(), "alone": Alone(eh.policies.Slurm())}
 @pytest.mark.parametrize("where", [name for name in REFUSING if "Cluster" not in name])
 @pytest.mark.parametrize("policy", OWN.values(), ids=OWN)
 def test_policies_of_ones_own_are_not_simulated(policy: Any, where: str, tmp_path: Path) -> None:
-    said = f"policy is {type(policy).__name__}, a policy of one's own"
+    said = f"policy is {type(policy).__name__}, a policy of your own"
     with pytest.raises(eh.InputError, match=said) as caught:
         REFUSING[where](policy, tmp_path)
     assert len(caught.value.problems) == 1

@@ -163,7 +163,7 @@ bool Asks::serve_reserved(Id request, Index& attempts) {
   return false;
 }
 
-// Where one that fits nowhere waits, after a while: of the nodes that nobody waits for, that whose
+// Where one that fits nowhere waits, after a while: of the nodes that no ask waits for, that whose
 // free room is least beyond what it asks for.
 Id Asks::node_to_reserve(Id request) {
   const Time since = state_.requests().get(&RequestColumns::submit_time, request);
