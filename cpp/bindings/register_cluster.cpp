@@ -281,6 +281,19 @@ class Cluster : public LiveCluster {
                           to_array(std::move(amounts)));
   }
 
+  // Of each reservation for a request, in canonical order: its name and its node's.
+  py::list reserved_for(Id request) {
+    settle();
+    check_present(state_.requests(), request);
+    py::list out;
+    for (const Id row : state_.reserved_for(request)) {
+      const Id node = state_.reservations().get(&ReservationColumns::node, row, kNoId);
+      out.append(py::make_tuple(name("reservations", row),
+                                node == kNoId ? py::none() : name("nodes", node)));
+    }
+    return out;
+  }
+
   // What is held by a row of "operations", "pools" or "nodes", R.
   py::array_t<Amount> usage(const std::string& table, Id row) const {
     const Amount* used = nullptr;
@@ -439,6 +452,8 @@ void register_cluster(py::module_& m) {
       .def("asked", &Cluster::asked, "Quanta that run, wait and are stated (R).")
       .def("offered", &Cluster::offered, "Quanta that all nodes have (R).")
       .def("request", &Cluster::request, py::arg("request"), "Count, operation, quanta of one (R).")
+      .def("reserved_for", &Cluster::reserved_for, py::arg("request"),
+           "Name and node, None: no node, of its reservations in canonical order.")
       .def("usage", &Cluster::usage, py::arg("table"), py::arg("row"), "Quanta held (R).")
       .def("amounts_of", &Cluster::amounts_of, py::arg("slot"), "Quanta (R).")
       .def("capacity_of", &Cluster::capacity_of, py::arg("node"), "Quanta (R).")

@@ -282,9 +282,7 @@ class Reference:
 
     def carry_out(self, plan: Any) -> None:
         """Change the cluster as a plan says, names in the order of starting."""
-        present = {str(name) for name in self.cluster._stage.core.names("allocations")}
-        reserved = {str(name) for name in self.cluster._stage.core.names("reservations")}
-        events = events_of(plan, present, reserved)
+        events = events_of(plan, self.cluster._stage)
         assert events is not None
         decisions = list(plan.decisions)
         victims = [d for d in decisions if d.action == "preempt"]

@@ -259,6 +259,14 @@ void ClusterState::list_reservations() {
     if (reservations_.present(v)) list_reservation(v, true);
 }
 
+Column<Id> ClusterState::reserved_for(Id request) {
+  list_reservations();
+  const auto found = reserved_for_[0].find(request);
+  Column<Id> its = found == reserved_for_[0].end() ? Column<Id>() : found->second;
+  std::ranges::sort(its, {}, [this](Id row) { return reservations_.keys().rank(row); });
+  return its;
+}
+
 // Those for a request, or for an allocation.
 void ClusterState::release_for(std::size_t of, Id row) {
   list_reservations();

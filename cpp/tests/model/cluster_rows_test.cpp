@@ -329,6 +329,35 @@ TEST(ClusterRows, ReservationsGoWithWhatTheyAreFor) {
   EXPECT_EQ(frozen(state), fingerprint(snapshot.tables()));
 }
 
+TEST(ClusterRows, ReservationsOfARequestAreInCanonicalOrder) {
+  Scene scene;
+  scene.operation();
+  scene.node({8});
+  const Id q = scene.request(0, {2}), other = scene.request(0, {2});
+  ClusterState state(scene.snapshot());
+  ReservationColumns cells;
+  cells.request = cells.allocation = cells.node = {kNoId};
+  cells.resources = {2};
+  const auto reserve = [&](const char* name, Id request) {
+    cells.names.text = {};
+    cells.names.text.push_back(name);
+    return state.reserve(cells, 0, request, kNoId, 0, 9);
+  };
+  const Id last = reserve("w", q), its = reserve("v", other);
+  EXPECT_EQ(state.reserved_for(q), std::vector<Id>{last});
+  const ClusterState::Mark mark = state.mark();
+  const Id first = reserve("u", q);
+  EXPECT_EQ(state.reserved_for(q), (std::vector<Id>{first, last}));
+  state.release(last);
+  EXPECT_EQ(state.reserved_for(q), std::vector<Id>{first});
+  EXPECT_EQ(state.reserved_for(other), std::vector<Id>{its});
+  state.release(its);
+  EXPECT_EQ(state.reserved_for(other), std::vector<Id>{});
+  state.undo(mark);
+  EXPECT_EQ(state.reserved_for(q), std::vector<Id>{last});
+  EXPECT_EQ(state.reserved_for(other), std::vector<Id>{its});
+}
+
 TEST(ClusterRows, ATrialIsTakenBackWithinAJournal) {
   Scene scene;
   scene.operation();

@@ -310,9 +310,8 @@ class Cluster(Following):
         """
         expect(hasattr(plan, "decisions"), "carry_out", "plan", plan, "a Plan")
         decisions = list(plan.decisions)
-        done = done_by(decisions, self._stage)
-        reserved = set(map(str, self._stage.core.names("reservations")))
-        events = events_of(plan, self._stage, reserved)
+        done = done_by(decisions, self._stage.named("allocations"))
+        events = events_of(plan, self._stage)
         if events is not None:
             self.apply(events)
         elif plan.snapshot == self.snapshot():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,18 @@ __all__ = ["Stage"]
 
 _OF_SNAPSHOT = -1  # note of a row whose settings are those of the snapshot
 _NONE = -2
+
+
+class _Names:
+    """The names of a table's rows as they are now."""
+
+    __slots__ = ("_stage", "_table")
+
+    def __init__(self, stage: Stage, table: str) -> None:
+        self._stage, self._table = stage, table
+
+    def __contains__(self, name: object) -> bool:
+        return self._stage.find(self._table, name) >= 0
 
 
 class Stage:
@@ -84,9 +96,14 @@ class Stage:
         """Return names of requests that went in the events of now, be it that they have come back."""
         return self.went + self.core.gone_requests(self.first_gone)
 
-    def __contains__(self, name: object) -> bool:
-        """Tell whether there is an allocation of a name."""
-        return self.find("allocations", name) >= 0
+    def named(self, table: str) -> Container[str]:
+        """Return what tells whether a table has a row of a name."""
+        return _Names(self, table)
+
+    def reserved_for(self, request: Any) -> list[tuple[str | int, str | int | None]]:
+        """Return the reservations for a request in canonical order, each by its name and its node's."""
+        row = self.find("requests", request)
+        return [] if row < 0 else self.core.reserved_for(row)
 
     def find(self, table: str, name: Any) -> int:
         """Return the row of a name; -1: there is none."""

@@ -141,7 +141,7 @@ class Standing:
             self.update(now)
         named = planner.answer(**arguments)
         self.decided, self._state = now, None
-        return None if named is None or self.stage is None else Near(self.stage, planner, named)
+        return None if named is None or self.stage is None else Near(self.stage, planner, named, now)
 
     def settle(self) -> None:
         """Keep a state in the place of the planner."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -11,6 +11,7 @@ from evenhand.building.changed import free_names
 from evenhand.cluster.events import Event, Leave, Put, Remove, Resume, Start, Suspend, Take
 
 if TYPE_CHECKING:
+    from evenhand.cluster.stage import Stage
     from evenhand.plans import Decision, Plan
 
 __all__ = ["Done", "done_by", "events_of"]
@@ -65,41 +66,33 @@ def _named(decision: Decision) -> str | int:
     return cast("str | int", decision.allocation)
 
 
-def _let_go(plan: Plan, ended: Counter[tuple[str | int | None, str | int | None]]) -> Iterator[Event]:
+def _let_go(stage: Stage, ended: Counter[tuple[str | int | None, str | int | None]]) -> Iterator[Event]:
     """Yield the end of reservations that are released, and of those of what starts where they keep room."""
-    snapshot = plan.snapshot
-    column, requests, nodes = (
-        snapshot._core.column,
-        snapshot.names("requests"),
-        snapshot.names("nodes"),
-    )
-    rows = zip(
-        snapshot.names("reservations"),
-        column("reservations", "request").tolist(),
-        column("reservations", "node").tolist(),
-        strict=True,
-    )
-    for name, request, node in rows:
-        of = (None if request < 0 else requests[request], None if node < 0 else nodes[node])
-        if of[0] is not None and ended[of] > 0:
-            ended[of] -= 1
-            yield Remove("reservations", name)
+    for request in dict.fromkeys(request for request, _ in ended):
+        for name, node in stage.reserved_for(request):
+            if ended[request, node] > 0:
+                ended[request, node] -= 1
+                yield Remove("reservations", name)
 
 
-def events_of(plan: Plan, present: Container[str], reserved: Collection[str]) -> list[Event] | None:
+def events_of(plan: Plan, stage: Stage) -> list[Event] | None:
     """Return what carries out a plan's decisions.
 
     Parameters
     ----------
     plan : Plan
-    present, reserved : container, collection of str
-        Names of allocations and of reservations that there are.
+    stage : Stage
+        The rows that there are.
 
     Returns
     -------
     list of Event or None
         Who leaves, then what resumes, is reserved and starts, each in the order of decisions. None: no events
         say it, as a victim that has time to leave keeps a part.
+
+    Notes
+    -----
+    O(decisions), and what is reserved for their requests.
     """
     decisions = list(plan.decisions)
     events: list[Event] = []
@@ -113,8 +106,7 @@ def events_of(plan: Plan, present: Container[str], reserved: Collection[str]) ->
             return None
     events += [Resume(_named(d), d.node, d.at) for d in decisions if d.action == "resume"]
     ended = Counter((d.request, d.node) for d in decisions if d.action in ("start", "release"))
-    if reserved:  # else the snapshot, which costs O(cells), has none to give back
-        events += _let_go(plan, ended)
+    events += _let_go(stage, ended)
     reserves = []
     for i, d in enumerate(decisions):
         if d.action == "reserve":
@@ -124,16 +116,16 @@ def events_of(plan: Plan, present: Container[str], reserved: Collection[str]) ->
                 reserves.append(i)
     soft = plan.decisions.soft if reserves else []
     if reserves and plan.policy.RECORD.reserves_anew:
-        now = plan.snapshot.now
+        now = plan._now
         reserves = [i for i in reserves if not soft[i] or (decisions[i].at or now) <= now]
-    names = free_names(reserved, [str(decisions[i].request) for i in reserves])
+    names = free_names(stage.named("reservations"), [str(decisions[i].request) for i in reserves])
     for name, i in zip(names, reserves, strict=True):
         d, room = decisions[i], decisions[i].numbers.get("needed", {})
         row = {"name": name, "request": d.request, "node": d.node, "resources": dict(room), "from": d.at}
         events.append(Put("reservations", {**row, "soft": soft[i]}))
     asked = zip(decisions, plan.decisions.asked(), strict=True)
     starts = [(d, cells) for d, cells in asked if cells is not None]
-    names = free_names(present, [str(d.request) for d, _ in starts])
+    names = free_names(stage.named("allocations"), [str(d.request) for d, _ in starts])
     for name, (d, cells) in zip(names, starts, strict=True):
         where = {} if d.node is None else {"node": d.node}
         start = {"name": name, "operation": d.operation, "start_time": d.at, **where, **cells}

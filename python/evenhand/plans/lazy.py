@@ -54,6 +54,10 @@ class LivePlan(Plan):
         return self._again.snapshot()
 
     @property
+    def _now(self) -> float:
+        return self.snapshot.now if self._near is None else self._near.now
+
+    @property
     def state_before(self) -> State | None:  # type: ignore[override]
         """The state that the plan's update started from."""
         return self.frozen.state_before

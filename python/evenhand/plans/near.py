@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 
 from evenhand.building.after import taken_in_all
+from evenhand.building.readback import seconds
 from evenhand.frozen import thaw
 from evenhand.plans.columns import Name, objects
 from evenhand.plans.decisions import Decision, Decisions, asked_cells
@@ -52,6 +53,8 @@ class Near:
         What decided last.
     named : _core.NamedDecisions
         Its decisions.
+    now : int
+        When it decided, in microseconds.
 
     Attributes
     ----------
@@ -63,8 +66,8 @@ class Near:
     O(decisions).
     """
 
-    def __init__(self, rows: Rows, planner: Any, named: Any) -> None:
-        self._base, self._named = rows.base, named
+    def __init__(self, rows: Rows, planner: Any, named: Any, now: int) -> None:
+        self._base, self._named, self._at = rows.base, named, now
         self.taken: dict[Name, dict[str, Any]] = {}
         if named.hands_over:
             handed = planner.handed()
@@ -73,6 +76,11 @@ class Near:
                 rows.name("allocations", row): amounts
                 for row, amounts in taken_in_all(self, handed).items()  # type: ignore[arg-type]
             }
+
+    @property
+    def now(self) -> float:
+        """As of a snapshot."""
+        return float(seconds(np.array([self._at]))[0])
 
     @property
     def repairs(self) -> bool:

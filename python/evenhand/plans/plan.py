@@ -115,6 +115,10 @@ class Plan(Frozen, Tabular, Savable):
         return hash((self.snapshot, len(self.decisions)))
 
     @property
+    def _now(self) -> float:
+        return self.snapshot.now
+
+    @property
     def _system(self) -> System:
         system: System = self.policy.RECORD
         return system

@@ -60,7 +60,7 @@ def test_decisions_on_a_live_state_are_those_on_its_frozen_form(
         assert [groups[str(name)] for name in frozen.names("allocations")] == ours
         live.core.decide(np.arange(frozen.node_count))
         decided = live.core.decisions()
-        events = renamed(events_of(plan, (), ()) or [], rows)
+        events = renamed(events_of(plan, cluster._stage) or [], rows)
         live.names += [event.row["name"] for event in events if isinstance(event, Start)]
         names = {"allocations": live.names, "requests": live.requests}
         frozen_names = {table: [str(n) for n in frozen.names(table)] for table in names}

@@ -145,6 +145,9 @@ class ClusterState {
   const Column<Amount>& reserved() const;  // what all reservations keep; likewise
   // Rows that refer to a node: allocations on it, what needs it, reservations. Likewise.
   Index referring(Id node) const;
+  // Reservations for a request, in canonical order. Listed in O(reservations) when they are
+  // first asked for, and followed from then on.
+  Column<Id> reserved_for(Id request);
 
   // Deltas. Their conditions are the caller's to keep: see each.
   void advance(Time now);
