@@ -133,9 +133,9 @@ class Simulation {
   // vain.
   py::object vain() const {
     if (!engine_.in_vain() || engine_.waits() == kNoId) return py::none();
-    const Index beats = engine_.vain_heartbeats();
-    const bool by_beats = beats > engine_.vain_tries();
-    return py::make_tuple(engine_.waits(), by_beats ? beats : engine_.vain_tries(),
+    const bool by_beats = engine_.vain_by_beats();
+    return py::make_tuple(engine_.waits(),
+                          by_beats ? engine_.vain_heartbeats() : engine_.vain_tries(),
                           engine_.vain_since(), by_beats);
   }
 

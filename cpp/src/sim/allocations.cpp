@@ -56,6 +56,11 @@ Time Engine::progress(Id slot) const noexcept {
   return r.done + (r.began == kNoTime ? 0 : now_ - r.began);
 }
 
+// Work that no progress brings nearer to its end.
+bool Engine::endless(Id request) const noexcept {
+  return request != kNoId && asked_[request].run_time == kNoTime;
+}
+
 Time Engine::planned_end(Id slot) const noexcept {
   const Running& r = running_[slot];
   if (r.request == kNoId || r.began == kNoTime) return kNoTime;
@@ -172,7 +177,7 @@ void Engine::end(Id slot, Outcome outcome) {
   log.lost[row] = all - kept;
   if (r.decision != kNoId && !done) log.decision[row] = r.decision;
   sums.lost[owner] += all - kept;
-  if (done || !again || kept > r.saved)
+  if (done || !again || (kept > r.saved && !endless(request)))
     turns_.progressed();
   else
     turns_.lost(owner, now_);

@@ -116,25 +116,26 @@ void Engine::heartbeat(Id node) {
     const bool again = !planner_->settled(node) && !empty();
     want(node, again);
     if (again && wished_.update == kNoTime) {
-      if (vain_.since == kNoTime) vain_.since = now_;
-      ++vain_.beats;
+      if (vain_.beats++ == 0) vain_.beating = now_;
     }
   }
 }
 
-// An update, a pass or a run has decided or not, and leads to another one that is due. One that
-// nothing asked for (`wished`: when one was due) says nothing.
+// An update, a pass or a run has decided or not, and leads to another one that is due, or to none
+// before something happens. One that nothing asked for (`wished`: when one was due) says nothing;
+// nor does one that a checkpoint brought about while the same instant is waited for.
 void Engine::tried(bool decided, Time due, Time wished) {
-  if (decided || due == kNoTime) {
+  if (decided) {
     vain_ = {};
   } else if (wished != kNoTime && wished <= now_) {
     if (vain_.since == kNoTime) vain_.since = now_;
-    if (due <= now_) {
+    if (due != kNoTime && due <= now_) {
       ++vain_.tries;
     } else {
       vain_.tries = 0;
-      ++vain_.later;
+      if (due == kNoTime || due != vain_.due) ++vain_.later;
     }
+    vain_.due = due;
   }
 }
 
@@ -323,7 +324,7 @@ void Engine::suspend(Id slot, const Decision& d, const Amount* kept, Id row) {
   const Column<Amount> holds(kept, kept + width_);
   AllocationLog& log = log_.allocations;
   const Time all = progress(slot);
-  if (all > r.done)
+  if (all > r.done && !endless(r.request))
     turns_.progressed();
   else
     turns_.lost(log.operation[r.log], now_);

@@ -107,7 +107,7 @@ bool Engine::in_vain() const {
   constexpr Time kDay = 86'400 * kMicrosecondsPerSecond;
   constexpr Index kClocks = 8;  // of a row: instants from which on it may decide something else
   const Index rows = state_->operations().rows() + state_->requests().rows() + state_->slots();
-  const bool by_beats = vain_heartbeats() >= options_.give_up_after && now_ - vain_.since >= kDay;
+  const bool by_beats = vain_heartbeats() >= options_.give_up_after && now_ - vain_.beating >= kDay;
   return (vain_.tries >= options_.give_up_after || by_beats ||
           vain_.later >= options_.give_up_after + kClocks * rows) &&
          nothing_comes() && std::ranges::all_of(heap_, [&](const Event& event) {

@@ -181,9 +181,10 @@ class Simulation:
         InputError
             If ``until`` is no such instant, or before the beginning; or if there is none, and operations
             preempt each other in turns, without end: nothing will come or ends by itself, and one of them has
-            lost its work ``give_up_after`` times; or something waits without end: nothing will come or end,
-            and as many updates, passes, cycles or scheduling runs have decided nothing. A run in which all
-            that waits needs more than any node has, and nothing else is left, just ends.
+            been interrupted ``give_up_after`` times, while nothing got done or nearer to its end; or something
+            waits without end: nothing will come or end, and as many updates, passes, cycles or scheduling
+            runs have decided nothing, whatever checkpoints were taken. A run in which all that waits needs
+            more than any node has, or nothing waits, and nothing else is left, just ends.
 
         Notes
         -----
@@ -224,7 +225,7 @@ class Simulation:
         )
         ends = [d.message for d in result.diagnostics if d.code == "starts_preemptible"]
         raise _endless(
-            f'at {instant(self.now, self.now)} "{names[row]}" has lost its work {count} times since'
+            f'at {instant(self.now, self.now)} "{names[row]}" has been interrupted {count} times since'
             f" {instant(first / 1e6, self.now)}"
             f"{other}, and nothing got done: work is preempted in turns, without end; give until=, or a pace "
             f"(victim_cooldown, max_victims_per_hour){''.join(f'. {said}' for said in ends)}"

@@ -142,6 +142,42 @@ def test_heartbeats_that_decide_nothing_have_an_end(after: int, limit: int | Non
     assert run.now == 40 + 10 * (beats - 1)
 
 
+@pytest.mark.parametrize("every", [1, 7])
+@pytest.mark.parametrize("after", [2, 3, 50])
+def test_checkpoints_of_work_without_an_end_lead_to_none(after: int, every: int) -> None:
+    """After each of them, and after b came, an update has decided nothing: b is none that may preempt."""
+    rows = {**FOR_EVER, "checkpoint_every": [every, None]}
+    run = made(POLICIES["ytsaurus"], rows, give_up_after=after)
+    said = ended(run, 5000)
+    tries = after + 8 * 5  # eight clocks of two operations, two requests and an allocation
+    assert said is not None
+    assert f'"b" waits, and nothing has been decided in {tries} updates since 1 s' in said
+    for more, vain in ((-1, None), (0, (tries, 1_000_000))):
+        other = made(POLICIES["ytsaurus"], rows, give_up_after=after)
+        other.run(until=run.now + more)
+        found = other._core.vain
+        assert (None if found is None else found[1:3]) == vain
+
+
+def test_work_that_takes_checkpoints_while_nothing_waits_has_an_end() -> None:
+    rows = {key: column[:1] for key, column in FOR_EVER.items()} | {"checkpoint_every": [1]}
+    run = made(POLICIES["ytsaurus"], rows, give_up_after=9)
+    assert ended(run, 5000) is None
+    assert run.result().metrics["jobs.finished"] == 0
+
+
+@pytest.mark.parametrize("literal", [False, True])
+def test_however_many_checkpoints_pass_a_timeout_is_waited_for(literal: bool) -> None:
+    """Starving after an hour b preempts one of a's."""
+    policy = POLICIES["ytsaurus"].replace(fair_share_starvation_timeout=3600.0)
+    rows = {"name": ["a", "b"], "pool": ["x", "y"], "resources.cpu": [1, 1], "count": [4, 1]}
+    rows |= {"submit_time": [0, 1], "run_time": [None, 50], "checkpoint_every": [1, None]}
+    run = made(policy, rows, give_up_after=9, literal=literal)
+    assert ended(run) is None
+    done = run.result().operations
+    assert list(done["completed"]) == [0, 1]
+
+
 @st.composite
 def cut(draw: st.DrawFn) -> tuple[str, int, list[bool], list[bool], bool]:
     size = st.lists(st.booleans(), min_size=13, max_size=13)
@@ -151,15 +187,15 @@ def cut(draw: st.DrawFn) -> tuple[str, int, list[bool], list[bool], bool]:
 @given(cut())
 @example(("gridengine", 4, [True] * 13, [True] * 13, False))
 @example(("yunikorn", 4, [True] * 13, [True] * 13, False))
+@example(("ytsaurus", 2, [True] * 13, [False] * 13, False))
 def test_every_drawn_run_has_an_end(of: tuple[str, int, list[bool], list[bool], bool]) -> None:
     """Some of its work never ends by itself, and some fits nowhere."""
     system, seed, endless, large, happens = of
 
     def change(rows: list[dict[str, Any]], events: list[dict[str, Any]]) -> None:
         for row, without_end, is_large in zip(rows, endless, large, strict=False):
-            if without_end:  # checkpoints of such work go on for ever under YTsaurus
+            if without_end:
                 row["run_time"] = None
-                row.pop("checkpoint_every", None)
             row["resources"]["cpu"] = 99 if is_large else row["resources"]["cpu"]
         if not happens:
             events.clear()

@@ -54,7 +54,7 @@ def test_a_run_without_an_end_is_an_error_that_names_who_takes_turns() -> None:
         run.run()
     (problem,) = caught.value.problems
     assert (problem.rule, problem.field) == ("endless", "until")
-    assert '"a" has lost its work 1000 times' in problem.message
+    assert '"a" has been interrupted 1000 times' in problem.message
     assert 'the last time for "b", and nothing got done' in problem.message
     assert f"{CROSSING} is on" in problem.message
     found = turns(run.result(), "a")
@@ -122,6 +122,16 @@ def test_work_that_is_saved_gets_done(every: float | None, ends: bool) -> None:
     else:
         with pytest.raises(eh.InputError, match="in turns"):
             run.run()
+
+
+@pytest.mark.parametrize("after", [4, 5, 6])
+def test_saving_work_without_an_end_gets_nothing_done(after: int) -> None:
+    work = Workload({**ROWS, "run_time": [None, None], "checkpoint_every": [5, 5]})
+    run = made(work, give_up_after=after)
+    with pytest.raises(eh.InputError, match=f'"a" has been interrupted {after} times since 20 s'):
+        run.run()
+    found = turns(run.result(), "a")
+    assert (len(found), found[-1]) == (after, run.now)
 
 
 def test_copies_of_a_run_that_went_beyond_are_exact() -> None:

@@ -70,7 +70,8 @@ class Engine {
   bool in_vain() const;
   Index vain_tries() const noexcept { return std::max(vain_.tries, vain_.later); }
   Index vain_heartbeats() const noexcept { return vain_.beats / std::max(grid_.nodes().rows(), 1); }
-  Time vain_since() const noexcept { return vain_.since; }
+  bool vain_by_beats() const noexcept { return vain_heartbeats() > vain_tries(); }
+  Time vain_since() const noexcept { return vain_by_beats() ? vain_.beating : vain_.since; }
   Id waits() const;  // the first request that does, by its source; kNoId: none
   // By operation: seconds times what its dominant share lacked of what it was due, until now.
   Column<double> shortfall() const;
@@ -186,6 +187,7 @@ class Engine {
   void saved(Id slot);
   void lose(Id node);
   Time kept_of(Id slot) const noexcept;
+  bool endless(Id request) const noexcept;
   void hold(Id slot, const Amount* amounts, Amount sign);
 
   // --- decisions
@@ -275,8 +277,10 @@ class Engine {
   Time last_pass_ = kNoTime;     // at which the last one was
   struct Vain {                  // updates, passes or runs in a row that decided nothing, and led
     Index tries = 0, later = 0;  // to one at once, to one later
-    Index beats = 0;             // heartbeats that are not the last, where no update will come
     Time since = kNoTime;        // the first of them
+    Time due = kNoTime;          // what the last one led to
+    Index beats = 0;             // heartbeats that are not the last, where no update will come
+    Time beating = kNoTime;      // the first of them
   } vain_;
   struct Wished {  // what there would be if not every tick was visited
     Time update = kNoTime, pass = kNoTime;
