@@ -264,7 +264,7 @@ class Shares(Frozen, Tabular):
         snapshot = self.snapshot
         volumes, ratios = self["volume.accumulated_after"], self["volume.last_share_ratio_after"]
         kinds = snapshot._core.column("pools", "integral.type")
-        names = self.names
+        names, settings = self.names, digest(self.settings.model_dump_json())
         return State(
             snapshot.now,
             {
@@ -274,7 +274,8 @@ class Shares(Frozen, Tabular):
                 }
                 for row in np.flatnonzero(kinds).tolist()
             },
-            digest(self.settings.model_dump_json()),
+            settings,
+            provenance=made_by() | {"settings": settings},
         )
 
     @property

@@ -29,7 +29,7 @@ SCHEMA = "evenhand/state/1"
 _TABLES = ("pools", "elements", "nodes", "operations", "victims", "requests", "queues")
 _SNAPSHOT = {"now", "previous_update", "resources", "total"}  # which files of states lack
 _Cells = Mapping[str, Any]
-_KEYS = ("schema", "time", "updated", "settings", "policy", *_TABLES)
+_KEYS = ("schema", "time", "updated", "settings", "policy", "provenance", *_TABLES)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -66,6 +66,9 @@ class State:
         Name of a pool to ``over_quota_since``, since when it has used more than its max.
     updated : float, optional
         Instant of the update, where heartbeats followed that used it: then `time` is that of the last one.
+    provenance : mapping
+        What it was left by: ``evenhand`` (version), ``commit``, ``settings``, and of a plan ``system`` and
+        ``preset``. Files have it; states that remember the same are equal whoever left them.
     """
 
     time: float
@@ -79,6 +82,7 @@ class State:
     victims: Mapping[tuple[str, str | int], Mapping[str, Any]] = field(default_factory=dict)
     requests: Mapping[str | int, Mapping[str, Any]] = field(default_factory=dict)
     queues: Mapping[str | int, Mapping[str, Any]] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "time", number_of(self.time, None, "time"))
@@ -95,6 +99,9 @@ class State:
             if not all(issubclass(kind, Mapping) for kind in kinds):
                 raise wrong(table, "type", f"{table} is an object of objects by name")
             object.__setattr__(self, table, freeze(rows))
+        if not isinstance(self.provenance, Mapping):
+            raise wrong("provenance", "type", f"provenance is an object, not {told(self.provenance)}")
+        object.__setattr__(self, "provenance", freeze(self.provenance))
 
     def __repr__(self) -> str:
         found = ((len(getattr(self, table)), table) for table in _TABLES)
@@ -302,7 +309,8 @@ class State:
             table: read_table(Pools() if table == "pools" else Remembered(table, time), _rows(data, table))
             for table in _TABLES
         }
-        return cls(time, **tables, **fingerprints, updated=data.get("updated"))
+        made = data.get("provenance", {})
+        return cls(time, **tables, **fingerprints, updated=data.get("updated"), provenance=made)
 
     @checked("State.save")
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -322,7 +330,8 @@ class State:
 
     def _text(self) -> str:
         """Return what `save` writes."""
-        return sealed(json.dumps(self.to_dict(), allow_nan=False, indent=1) + "\n")
+        made = {"provenance": thaw(self.provenance)} if self.provenance else {}
+        return sealed(json.dumps(self.to_dict() | made, allow_nan=False, indent=1) + "\n")
 
 
 def expect_pairs(removed: Collection[Any]) -> None:

@@ -215,7 +215,7 @@ for _spec in TABLES.values():
 
 
 def refused_well(error: BaseException) -> bool:
-    """Whether an error is one that the library raises itself, or pydantic for settings."""
+    """Whether an error is one that the library raises itself."""
     if isinstance(error, eh.InputError):
         return bool(str(error)) and all(p.message for p in error.problems) and bool(error.to_frame())
     *_, last = traceback.walk_tb(error.__traceback__)
@@ -225,8 +225,7 @@ def refused_well(error: BaseException) -> bool:
         f"{os.sep}evenhand{os.sep}" in code
         and "raise " in Path(code).read_text("utf-8").splitlines()[line - 1]
     )
-    checked = type(error).__name__ == "ValidationError"
-    return isinstance(error, TypeError | ValueError | KeyError | IndexError) and (own or checked)
+    return isinstance(error, TypeError | ValueError | KeyError | IndexError) and own
 
 
 def badly_refused(call: Callable[[Any], Any]) -> Iterator[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,6 +37,78 @@ def test_a_plan_and_a_run_tell_all_of_it(system: str) -> None:
     tables = [result.allocations, result.operations, result.decisions, result.series, metrics.table()]
     assert all(table.provenance == result.provenance for table in tables)
     assert plan.table().provenance == plan.provenance
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_files_tell_it(system: str, tmp_path: Path) -> None:
+    """State, plan, cluster and run; what is remembered is the same whoever wrote it down."""
+    policy = SYSTEMS[system].policy("upstream")
+    plan, run = eh.plan(START, policy), eh.simulate.Simulation(START, policy, WORK, rng=3)
+    made = {key: plan.provenance[key] for key in ("evenhand", "commit", "system", "preset", "settings")}
+    files = {name: tmp_path / name for name in ("state", "plan", "cluster", "run")}
+    plan.state.save(files["state"])
+    plan.save(files["plan"])
+    eh.Cluster(START, policy).save(files["cluster"])
+    run.save(files["run"])
+    with files["run"].open("rb") as file:
+        _, line = file.readline(), file.readline()
+    assert json.loads(files["state"].read_text())["provenance"] == made
+    assert json.loads(files["plan"].read_text())["provenance"] == plan.provenance
+    assert json.loads(files["cluster"].read_text())["provenance"] == plan.provenance
+    assert json.loads(line) == eh.simulate(START, policy, WORK, rng=3).provenance
+    state = eh.State.load(files["state"])
+    assert (state, state.provenance) == (plan.state, made)
+    assert eh.State.from_dict(plan.state.to_dict()) == plan.state
+    assert eh.Plan.load(files["plan"]) == plan
+    assert eh.Cluster.load(files["cluster"]).plan() == eh.Cluster(START, policy).plan()
+
+
+def test_shares_and_clusters_without_a_policy_tell_it_in_files(tmp_path: Path) -> None:
+    shares, file = eh.fair_share(START), tmp_path / "file"
+    shares.state.save(file)
+    made = {"evenhand": eh.__version__, "commit": BUILD}
+    assert json.loads(file.read_text())["provenance"] == made | {"settings": shares.state.settings}
+    eh.Cluster(START).save(file)
+    assert json.loads(file.read_text())["provenance"] == made | {"snapshot": START.fingerprint}
+
+
+def test_files_without_it_are_read(tmp_path: Path) -> None:
+    """As versions before wrote them; and their bytes are the same whenever they are written."""
+    policy = eh.policies.YTsaurus()
+    file, again = tmp_path / "file", tmp_path / "again"
+    state = eh.plan(START, policy).state
+    state.save(file)
+    eh.State.load(file).save(again)
+    assert again.read_bytes() == file.read_bytes()
+    data = json.loads(file.read_text())
+    file.write_text(json.dumps({key: data[key] for key in data if key not in ("provenance", "digest")}))
+    assert (eh.State.load(file), eh.State.load(file).provenance) == (state, {})
+    eh.State.load(file).save(again)
+    assert "provenance" not in json.loads(again.read_text())
+    cluster = eh.Cluster(START, policy)
+    cluster.save(file)
+    cluster.save(again)
+    assert again.read_bytes() == file.read_bytes()
+    data = json.loads(file.read_text())
+    del data["provenance"]
+    file.write_text(json.dumps(data))
+    assert eh.Cluster.load(file).plan() == cluster.plan()
+    run = eh.simulate.Simulation(START, policy, WORK)
+    run.save(file)
+    head, _, body = file.read_bytes().split(b"\n", 2)
+    version = head.split(b" ")[2]
+    file.write_bytes(b"evenhand simulation %s %d %s\n" % (version, len(body), sha256(body)) + body)
+    assert eh.simulate.Simulation.load(file).now == run.now
+
+
+def sha256(body: bytes) -> bytes:
+    return hashlib.sha256(body).hexdigest().encode()
+
+
+@pytest.mark.parametrize("wrong", [3, [], "x", None])
+def test_a_provenance_is_an_object(wrong: Any) -> None:
+    with pytest.raises(eh.InputError, match="provenance is an object"):
+        eh.State.from_dict({"schema": "evenhand/state/1", "time": 0, "provenance": wrong})
 
 
 def test_another_setting_snapshot_or_seed_tells_otherwise() -> None:

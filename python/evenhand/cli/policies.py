@@ -94,9 +94,6 @@ def _with_its_system(problem: Problem) -> Problem:
 
 def fair_share_settings(path: str | None) -> FairShareSettings | None:
     """Return the settings of fair shares in a file: by themselves, or among those of a policy."""
-    from pydantic import ValidationError
-
-    from evenhand.config.checked import problems_of
     from evenhand.config.fair_share import FairShareSettings
 
     if path is None:
@@ -107,9 +104,8 @@ def fair_share_settings(path: str | None) -> FairShareSettings | None:
         return _of_policy(path, settings, own)
     try:
         return FairShareSettings(**settings)
-    except ValidationError as error:
-        found = InputError(problems_of(FairShareSettings, error))
-        raise Failure(*lines_of(path, found)) from error
+    except InputError as error:
+        raise Failure(*lines_of(path, error)) from error
 
 
 def _is_policy(settings: dict[str, Any], own: set[str]) -> bool:

@@ -17,6 +17,8 @@ from evenhand.config.triggers import Commands, Cycle, Heartbeat, Round, Scheduli
 from evenhand.errors import InputError, Problem, shorten
 from evenhand.files import replace_file
 from evenhand.model import Snapshot
+from evenhand.plans.memory import fingerprint
+from evenhand.provenance import made_by, of_policy
 from evenhand.state import State
 from evenhand.systems.files import from_dict, written
 
@@ -25,6 +27,7 @@ __all__ = ["SCHEMA", "kept_of", "read", "text_of", "write"]
 SCHEMA = "evenhand/cluster/2"
 _BEFORE = "evenhand/cluster/1"  # it had no log
 _FIELDS = ("schema", "version", "snapshot", "total_stated", "policy", "states", "log")
+_MAY_HAVE = ("provenance",)  # it is for people: nothing is made of it
 
 
 def write(path: str | os.PathLike[str], kept: Kept) -> None:
@@ -56,6 +59,7 @@ def text_of(kept: Kept) -> str:
             {
                 "schema": SCHEMA,
                 "version": __version__,
+                "provenance": _made_by(kept),
                 "snapshot": kept.snapshot.to_dict(),
                 "total_stated": kept.total_stated,
                 "policy": None if kept.policy is None else written("cluster", kept.policy),
@@ -76,6 +80,13 @@ def text_of(kept: Kept) -> str:
         )
     except TypeError as error:
         raise _wrong("log", "type", f"the log cannot be written to a file: {error}") from error
+
+
+def _made_by(kept: Kept) -> dict[str, Any]:
+    """Return what a file was written by, and the fingerprints of what it begins with."""
+    policy = kept.policy
+    made = made_by() if policy is None else of_policy(policy, fingerprint(policy))
+    return made | {"snapshot": kept.snapshot.fingerprint}
 
 
 def _plain(value: Any) -> Any:
@@ -185,7 +196,7 @@ def kept_of(data: Any) -> Kept:
     if schema == _BEFORE and "log" not in data:
         data = {**data, "log": []}
     for key in data:
-        if key not in _FIELDS:
+        if key not in (*_FIELDS, *_MAY_HAVE):
             raise _wrong(str(key), "unknown_field", f"field {key!r} is unknown")
     for key in _FIELDS:
         if key not in data:

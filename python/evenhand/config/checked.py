@@ -14,7 +14,7 @@ from evenhand.errors import InputError, Problem, printable
 from evenhand.frozen import freeze
 from evenhand.units.text import number
 
-__all__ = ["CheckedSettings", "broken", "problems_of", "under_own_names"]
+__all__ = ["CheckedSettings", "Settings", "broken", "problems_of", "under_own_names"]
 
 _RULES = {
     "extra_forbidden": "unknown_field",
@@ -55,25 +55,14 @@ _MUST_BE = {
 }
 
 
-class CheckedSettings(BaseModel):
-    """Frozen settings; a wrong value raises `evenhand.InputError` with table "settings"."""
+class Settings(BaseModel):
+    """Settings; a wrong value raises `evenhand.InputError` with table "settings".
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    Where they are made as a part of other settings, the error is that of the whole.
+    """
 
     #: Other names of fields, to the names that they have here.
     ALIASES: ClassVar[Mapping[str, str]] = {}
-
-    #: Fields that are taken as the system has them, and that no plan reads.
-    UNREAD: ClassVar[tuple[str, ...]] = ()
-
-    #: Names that the system's own files have and that are no settings here, to where they are read.
-    ELSEWHERE: ClassVar[Mapping[str, str]] = {}
-
-    #: Fields that say when a live cluster plans, not what.
-    TIMING: ClassVar[frozenset[str]] = frozenset()
-
-    #: What the preset "upstream" has in the place of the defaults, which are "documented".
-    UPSTREAM: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(self, **values: Any) -> None:
         given = type(self).renamed(values)
@@ -82,10 +71,8 @@ class CheckedSettings(BaseModel):
         except ValidationError as error:
             raise InputError(problems_of(type(self), error)) from None
 
-    def model_post_init(self, _: Any, /) -> None:
-        """Freeze what fields hold; models within them are frozen themselves."""
-        for name, value in self.__dict__.items():
-            self.__dict__[name] = freeze(value)
+    # Else pydantic would call it for what stands within other settings, and lose the place in its error.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     @classmethod
     def renamed(cls, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,6 +100,29 @@ class CheckedSettings(BaseModel):
                 raise InputError([Problem("settings", None, None, name, "unique", shorten(value), message)])
             given[name] = _plain(value)
         return given
+
+
+class CheckedSettings(Settings):
+    """Frozen settings of a policy."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    #: Fields that are taken as the system has them, and that no plan reads.
+    UNREAD: ClassVar[tuple[str, ...]] = ()
+
+    #: Names that the system's own files have and that are no settings here, to where they are read.
+    ELSEWHERE: ClassVar[Mapping[str, str]] = {}
+
+    #: Fields that say when a live cluster plans, not what.
+    TIMING: ClassVar[frozenset[str]] = frozenset()
+
+    #: What the preset "upstream" has in the place of the defaults, which are "documented".
+    UPSTREAM: ClassVar[Mapping[str, Any]] = {}
+
+    def model_post_init(self, _: Any, /) -> None:
+        """Freeze what fields hold; models within them are frozen themselves."""
+        for name, value in self.__dict__.items():
+            self.__dict__[name] = freeze(value)
 
     @classmethod
     def preset(cls, name: str, **changes: Any) -> Self:

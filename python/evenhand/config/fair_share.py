@@ -6,17 +6,16 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self
 
 from annotated_types import Gt, MinLen
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
-from evenhand.config.checked import problems_of, under_own_names
-from evenhand.errors import InputError
+from evenhand.config.checked import Settings, under_own_names
 
 __all__ = ["FairShareSettings"]
 
 Seconds = Annotated[float, Gt(0), Field(allow_inf_nan=False)]
 
 
-class FairShareSettings(BaseModel):
+class FairShareSettings(Settings):
     """Settings of one pool tree for `evenhand.fair_share`.
 
     The first group are the tree's own options, the last one brings back the behaviour of older
@@ -105,7 +104,4 @@ class FairShareSettings(BaseModel):
         InputError
             If a field is unknown, or a value breaks a rule.
         """
-        try:
-            return type(self)(**{**self.model_dump(), **under_own_names(changes, self.ALIASES)})
-        except ValidationError as error:
-            raise InputError(problems_of(type(self), error)) from None
+        return type(self)(**{**self.model_dump(), **type(self).renamed(changes)})

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 import numpy as np
 from annotated_types import Ge, Le
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, Strict
+from pydantic import AfterValidator, ConfigDict, Field, PlainSerializer, Strict
 from pydantic_core import PydanticCustomError
 
+from evenhand.config.checked import Settings
 from evenhand.config.kinds import Duration
 from evenhand.config.rows import RowSettings, models_of, raise_found
 
@@ -145,7 +146,7 @@ Hours = Annotated[tuple[str, ...], Strict(False), AfterValidator(_checked), Plai
 Cap = Annotated[int, Ge(0), Le(10**9)]
 
 
-class PaceSettings(BaseModel):
+class PaceSettings(Settings):
     """How soon, how often and when work may be preempted; nothing is limited by default.
 
     It spares victims of every policy alike, beside what a system's own rules protect. Repairs of violated

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from evenhand.building.problems import KEPT, nearest, shorten
-from evenhand.config.checked import problems_of, under_own_names
+from evenhand.config.checked import Settings, problems_of, under_own_names
 from evenhand.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -17,13 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["RowSettings", "later_rows", "models_of", "raise_found", "read_rows", "strangers"]
 
 
-class RowSettings(BaseModel):
+class RowSettings(Settings):
     """Settings of a row: frozen, unknown names refused; None is "not set"."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    #: Other names of fields, to the names that they have here.
-    ALIASES: ClassVar[Mapping[str, str]] = {}
     #: Fields whose mappings are no amounts by resource.
     TEXTS: ClassVar[tuple[str, ...]] = ()
 

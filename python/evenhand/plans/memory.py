@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.building.readback import NO_TIME
 from evenhand.diagnostics import CODES, Diagnostic
 from evenhand.plans.columns import Name, seconds_of
-from evenhand.provenance import digest
+from evenhand.provenance import digest, of_policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -62,7 +62,11 @@ def mark(policy: Any) -> str:
     -------
     str
     """
-    return f"{policy.RECORD.word}/{fingerprint(policy)}"
+    return _marked(policy, fingerprint(policy))
+
+
+def _marked(policy: Any, settings: str) -> str:
+    return f"{policy.RECORD.word}/{settings}"
 
 
 def read_memory(
@@ -283,7 +287,9 @@ def next_state(
         tables[table] = dict(named)
         for column in listed:
             _list_rows(snapshot, column, memory, tables[table])
-    return replace(before, policy=mark(policy), **tables)
+    settings = fingerprint(policy)
+    made = of_policy(policy, settings)
+    return replace(before, policy=_marked(policy, settings), provenance=made, **tables)
 
 
 def _list_rows(

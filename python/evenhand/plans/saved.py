@@ -70,6 +70,7 @@ def saved(plan: Plan) -> str:
     data = {
         "schema": _SCHEMA,
         "evenhand": _core.__version__,
+        "provenance": plan.provenance,
         "snapshot": plan.snapshot.to_dict(),
         "policy": written("plan", plan.policy),
         "state_before": None if before is None else before.to_dict(),

@@ -24,10 +24,19 @@ if TYPE_CHECKING:
     from evenhand.simulate.metrics import Metrics
     from evenhand.simulate.workload import Parsed, Workload
 
-__all__ = ["OUTCOMES", "Result"]
+__all__ = ["OUTCOMES", "Result", "of_run"]
 
 #: How a run of an allocation ended, in the order of its codes.
 OUTCOMES = ("running", "completed", "preempted", "aborted", "suspended", "lost_node")
+
+
+def of_run(snapshot: Snapshot, policy: Any, workload: Workload, rng: Any) -> dict[str, Any]:
+    """Return what a run is made by and of; see `Result.provenance`."""
+    return of_policy(policy, fingerprint(policy)) | {
+        "snapshot": snapshot.fingerprint,
+        "workload": workload.fingerprint,
+        "seed": seed_of(rng),
+    }
 
 
 class Result:
@@ -89,12 +98,7 @@ class Result:
             fingerprints of its ``settings``, of the ``snapshot`` and of the ``workload``: O(cells) when first
             asked for; ``seed`` (None: nodes report in canonical order). Every table has it.
         """
-        made = of_policy(self.policy, fingerprint(self.policy))
-        return made | {
-            "snapshot": self.snapshot.fingerprint,
-            "workload": self.workload.fingerprint,
-            "seed": seed_of(self._made[3]),
-        }
+        return of_run(self.snapshot, self.policy, self.workload, self._made[3])
 
     @cached_property
     def operation_names(self) -> list[str | int]:

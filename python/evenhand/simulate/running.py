@@ -24,7 +24,7 @@ from evenhand.plans.planning import expect_policy
 from evenhand.simulate.columns import clocks_of, event_columns, generator, sampling
 from evenhand.simulate.memory import remembered
 from evenhand.simulate.raw import MOST_SAMPLED, RawTables, samples, too_many_samples
-from evenhand.simulate.result import Result
+from evenhand.simulate.result import Result, of_run
 from evenhand.simulate.saved import read_run, write_run
 from evenhand.simulate.workload import Parsed, Workload
 from evenhand.units.text import instant
@@ -344,7 +344,7 @@ class Simulation:
         OSError
             If it cannot be written; an old file is then as it was.
         """
-        write_run(path, self)
+        write_run(path, self, of_run(*self._made[:4]))
 
     @classmethod
     @checked("Simulation.load")

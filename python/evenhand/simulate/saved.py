@@ -1,11 +1,13 @@
-"""A run as a file: a head with version, length and digest, then the pickle of what it was made of."""
+"""A run as a file: a head with version, length and digest, its provenance, then the pickle of what it is."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import pickle
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +20,9 @@ __all__ = ["read_run", "write_run"]
 _HEAD = re.compile(rb"evenhand simulation ([^\n ]{1,100})(?: (\d{1,18}) ([0-9a-f]{64}))?\n")
 
 
-def write_run(path: str | os.PathLike[str], run: Any) -> None:
-    """Write a run into a file, which is replaced at once or not at all."""
-    body = pickle.dumps(run)
+def write_run(path: str | os.PathLike[str], run: Any, provenance: Mapping[str, Any]) -> None:
+    """Write a run into a file, which is replaced at once or not at all; its second line says what made it."""
+    body = json.dumps(provenance).encode() + b"\n" + pickle.dumps(run)
     head = f"evenhand simulation {_core.__version__} {len(body)} {hashlib.sha256(body).hexdigest()}\n"
     replace_file(path, head.encode() + body)
 
@@ -45,6 +47,8 @@ def read_run(path: str | os.PathLike[str]) -> Any:
             )
         if hashlib.sha256(body).hexdigest().encode() != head[3]:
             raise _wrong(path, "digest", "is not as it was written: some of its bytes have changed")
+    if body.startswith(b"{"):  # a pickle does not; the version before wrote no such line
+        body = body.partition(b"\n")[2]
     try:
         return pickle.loads(body)  # noqa: S301 - see Simulation.load
     except Exception as error:  # a pickle that is damaged may raise anything

@@ -148,7 +148,7 @@ def test_wrong_values_under_the_systems_names(theirs: str, ours: str) -> None:
         problem = problem_of(fair_share=twice, **{theirs: True})
         assert (problem.field, problem.rule) == (f"fair_share.{ours}", "unique")
     assert problem_of(fair_share=3, **{theirs: True}).field == "fair_share"
-    with pytest.raises(ValidationError, match=theirs):
+    with pytest.raises(eh.InputError, match=theirs):
         eh.FairShareSettings(**{theirs: True, ours: True})
 
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from annotated_types import Ge, Le
-from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
+from pydantic import ConfigDict, Field, Strict, model_validator
 
 from evenhand.building.jsontext import load
 from evenhand.building.problems import Report, nearest, shorten
-from evenhand.config.checked import CheckedSettings, broken
+from evenhand.config.checked import CheckedSettings, Settings, broken
 from evenhand.config.costs import PreemptionCost, VictimCost, victim_cost
 from evenhand.config.kinds import Duration, Texts
 from evenhand.config.pace import PaceSettings, pace
@@ -52,7 +52,7 @@ _UPSTREAM: Mapping[str, Any] = {
 }
 
 
-class PriorityPolicy(BaseModel):
+class PriorityPolicy(Settings):
     """What a resource policy of a user or of a project says about priorities."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, Self
 
 from annotated_types import Ge, Le
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
-from evenhand.config.checked import CheckedSettings, broken
+from evenhand.config.checked import CheckedSettings, Settings, broken
 from evenhand.config.kinds import Duration, Texts
 from evenhand.config.pace import PaceSettings, pace
 from evenhand.config.rows import RowSettings
@@ -43,7 +43,7 @@ def _switch(value: Any) -> Any:
 _Flag = Annotated[bool, BeforeValidator(_switch)]
 
 
-class GridEngineQueue(BaseModel):
+class GridEngineQueue(Settings):
     """What a queue configures, as far as preemption reads it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)

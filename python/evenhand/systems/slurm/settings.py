@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, Le
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
-from evenhand.config.checked import broken
+from evenhand.config.checked import Settings, broken
 from evenhand.config.costs import VictimCost, victim_cost
 from evenhand.config.kinds import Duration, Texts
 from evenhand.config.pace import PaceSettings, pace
@@ -115,7 +115,7 @@ def _state(value: Any) -> Any:
     return value.strip().upper() if isinstance(value, str) else value
 
 
-class _Part(BaseModel):
+class _Part(Settings):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     GraceTime: Duration = Field(0.0, description="Time that a victim has to end.")

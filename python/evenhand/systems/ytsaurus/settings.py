@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from annotated_types import Ge, Le
-from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validator
+from pydantic import ConfigDict, Field, SerializeAsAny, model_validator
 
-from evenhand.config.checked import CheckedSettings, broken, under_own_names
+from evenhand.config.checked import CheckedSettings, Settings, broken, under_own_names
 from evenhand.config.costs import VictimCost, victim_cost
 from evenhand.config.fair_share import FairShareSettings
 from evenhand.config.kinds import Amounts, Duration, NonNegative, Positive, Texts, UnitShare
@@ -61,7 +61,7 @@ _OF_A_TREE = (
 )
 
 
-class SsdPriorityPreemption(BaseModel):
+class SsdPriorityPreemption(Settings):
     """Stages for operations that need a disk medium which only some nodes have."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -85,7 +85,7 @@ class SsdPriorityPreemption(BaseModel):
         return self
 
 
-class FullHostPreemption(BaseModel):
+class FullHostPreemption(Settings):
     """A last stage for operations whose allocations take all 8 GPUs of a host."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)

@@ -90,30 +90,6 @@ class Reading:
     details="str | os.PathLike[str] | None",
     now="Any",
 )
-@checked(
-    "gridengine.read",
-    complexes="str | os.PathLike[str]",
-    scheduler="str | os.PathLike[str] | None",
-    queues="str | os.PathLike[str] | None",
-    hosts="str | os.PathLike[str] | None",
-    parallel="str | os.PathLike[str] | None",
-    machines="str | os.PathLike[str] | None",
-    jobs="str | os.PathLike[str] | None",
-    details="str | os.PathLike[str] | None",
-    now="Any",
-)
-@checked(
-    "gridengine.read",
-    complexes="str | os.PathLike[str]",
-    scheduler="str | os.PathLike[str] | None",
-    queues="str | os.PathLike[str] | None",
-    hosts="str | os.PathLike[str] | None",
-    parallel="str | os.PathLike[str] | None",
-    machines="str | os.PathLike[str] | None",
-    jobs="str | os.PathLike[str] | None",
-    details="str | os.PathLike[str] | None",
-    now="Any",
-)
 def read(
     complexes: Source,
     *,
