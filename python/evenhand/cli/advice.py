@@ -9,6 +9,7 @@ ADVICE = {
     'pass rounding="nearest"': "add --rounding nearest",
     "the argument timezone=": "--timezone",
     "give until=": "give --until",
+    "now must be given where": "--now must be given where",
     "columns={'name': COLUMN}": "--column name=COLUMN",
     "; header= has": "; --header has",
     "give random= or lhs=": "add --random N or --lhs N",

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from evenhand.building.problems import nearest
 from evenhand.cli.acting import watch
 from evenhand.cli.differing import diff
+from evenhand.cli.given import given_file, told
 from evenhand.cli.journal import journal
 from evenhand.cli.plans import demo_decisions, demo_lines, demo_plan, explain, plan
 from evenhand.cli.policies import fair_share_settings, made_policy
-from evenhand.cli.reading import lines_of, read_snapshot, read_state, write_files
+from evenhand.cli.reading import lines_of, read_state, write_files
 from evenhand.cli.simulating import simulate
 from evenhand.cli.streams import (
     Failure,
@@ -90,11 +91,14 @@ def validate(args: argparse.Namespace) -> int:
     problems, omitted = InputError(()), 0
     said: tuple[Diagnostic, ...] = ()
     asked = args.policy or args.config
-    policy = made_policy(args.policy, args.config) if asked else None
+    given = given_file(args.file)
+    own = given.own(args, args.config)
+    policy = made_policy(args.policy, args.config, own) if asked or own is not None else None
     try:
-        snapshot = read_snapshot(args)
+        snapshot = given.snapshot(args, own)
         found = counts(snapshot)
         said = (*of_snapshot(snapshot), *of_guarantees(snapshot), *of_gangs(snapshot))
+        said += () if own is None else own.diagnostics
         if policy is not None:
             said += tuple(one for one in policy.plan(snapshot).diagnostics if one not in said)
     except InputError as error:
@@ -117,8 +121,10 @@ def shares(args: argparse.Namespace) -> int:
     """Compute the fair shares of a snapshot, and the next state."""
     from evenhand.shares import fair_share
 
+    given = given_file(args.file)
+    own = told(args, given)
     try:
-        snapshot = read_snapshot(args)
+        snapshot = given.snapshot(args, own)
     except InputError as error:
         raise Failure(*lines_of(args.file, error)) from error
     if args.resource is not None and args.resource not in snapshot.resources:

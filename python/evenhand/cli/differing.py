@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evenhand.cli.given import given_file
 from evenhand.cli.plans import planned, saved_or_planned, without_options
 from evenhand.cli.streams import (
     Failure,
@@ -13,7 +14,6 @@ from evenhand.cli.streams import (
     print_json,
     print_prose,
     print_text,
-    read_text,
     table_room,
 )
 
@@ -48,16 +48,13 @@ def _both(args: argparse.Namespace) -> tuple[Plan, Plan]:
     if args.snapshot is not None:
         if args.config is not None:
             raise Failure("argument --config: with --snapshot A and B are the settings", usage=True)
-        text = read_text(args.snapshot)
-        return (
-            planned(args, args.snapshot, text, args.before),
-            planned(args, args.snapshot, text, args.after),
-        )
+        given = given_file(args.snapshot)
+        return planned(args, given, args.before), planned(args, given, args.after)
     for path in (args.before, args.after):
         if path.endswith(".toml"):
             said = f"{label(path)} is a file of settings: add --snapshot FILE, which they are tried on"
             raise Failure(said, usage=True)
-    first, second = (saved_or_planned(args, path, read_text(path)) for path in (args.before, args.after))
+    first, second = (saved_or_planned(args, given_file(path)) for path in (args.before, args.after))
     if not first[1] and not second[1]:
         without_options(args, "both are saved plans, which have their own")
     return first[0], second[0]

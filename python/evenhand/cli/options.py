@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from evenhand.cli.parsing import Parser, either
-from evenhand.cli.values import File, PolicyName, Seconds, Whole
+from evenhand.cli.values import File, Instant, PolicyName, Seconds, Whole
 from evenhand.config.triggers import PASSES
 from evenhand.systems import SYSTEMS
 
@@ -25,7 +25,10 @@ __all__ = [
 #: Why a file that is written cannot be a standard stream.
 REPLACED = "the file is replaced as a whole"
 
-_SNAPSHOT = "snapshot as JSON, compressed (gzip, xz, zstd) or not"
+_SNAPSHOT = (
+    "snapshot as JSON, compressed (gzip, xz, zstd) or not; or what YuniKorn or Grid Engine themselves write, "
+    "in a file or a folder"
+)
 
 _FORMATS = "default: table; csv has an apostrophe before text that begins like a formula"
 
@@ -50,6 +53,16 @@ def reading_options(command: argparse._ActionsContainer) -> None:
         "--rounding",
         choices=("nearest",),
         help="nearest: amounts that are no multiple of their quantum are rounded, not refused",
+    )
+    command.add_argument(
+        "--now",
+        metavar="TIME",
+        type=Instant(),
+        help="instant of a system's own texts: seconds since 1970, or such as 2026-11-27T12:00:00Z; default: "
+        "what they say, else this moment",
+    )
+    command.add_argument(
+        "--partition", metavar="NAME", help="partition of YuniKorn's texts; default: default"
     )
 
 

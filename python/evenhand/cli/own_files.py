@@ -1,30 +1,35 @@
-"""The configuration files of systems themselves, in the place of settings."""
+"""The files of systems themselves: which they are, and their configurations in the place of settings."""
 
 from __future__ import annotations
 
 import re
 import tomllib
+from importlib import import_module
 from pathlib import PurePath
 from typing import Any
 
-__all__ = ["own_kind", "policy_of"]
+from evenhand.systems import SYSTEMS
 
-#: By which lines the file of a system is known.
-_LINES = {
-    "slurm": re.compile(
-        r"^(Configuration data as of |\s*(PartitionName|NodeName|ClusterName|SlurmctldHost|ControlMachine"
-        r"|PreemptType|Include)\s*[= ])",
-        re.IGNORECASE | re.MULTILINE,
-    ),
-    "yunikorn": re.compile(r"^partitions:", re.MULTILINE),
-    "gridengine": re.compile(
-        r"^(algorithm|schedule_interval|maxujobs|queue_sort_method)[ \t]+\S", re.MULTILINE
-    ),
-}
+__all__ = ["own_kind", "part_in", "policy_of"]
+
+#: By which lines Slurm's configuration is known.
+_SLURM = re.compile(
+    r"^(Configuration data as of |\s*(PartitionName|NodeName|ClusterName|SlurmctldHost|ControlMachine"
+    r"|PreemptType|Include)\s*[= ])",
+    re.IGNORECASE | re.MULTILINE,
+)
+#: Of the texts of other systems, those that a policy is made of.
+_CONFIGURATIONS = {"yunikorn": "config", "gridengine": "scheduler"}
+
+
+def part_in(system: str, text: str) -> str | None:
+    """Return which of a system's own texts a text is; None if it is none."""
+    part: str | None = import_module(SYSTEMS[system].texts_at).part_of(text)
+    return part
 
 
 def own_kind(path: str, text: str) -> str | None:
-    """Return the system whose own file a text is; None of settings as TOML, and of what no system writes."""
+    """Return the system whose own configuration a text is; None of TOML, and of what no system writes."""
     if PurePath(path).suffix != ".conf":
         try:
             tomllib.loads(text)
@@ -32,7 +37,9 @@ def own_kind(path: str, text: str) -> str | None:
             pass
         else:
             return None
-    return next((system for system, lines in _LINES.items() if lines.search(text)), None)
+    if _SLURM.search(text):
+        return "slurm"
+    return next((system for system, part in _CONFIGURATIONS.items() if part_in(system, text) == part), None)
 
 
 def policy_of(system: str, text: str, preset: Any) -> tuple[Any, list[str]]:

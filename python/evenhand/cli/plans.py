@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.cli.given import given_file, told
 from evenhand.cli.policies import made_policy, trigger_of
-from evenhand.cli.reading import lines_of, read_state, snapshot_of, write_files
+from evenhand.cli.reading import lines_of, read_state, write_files
 from evenhand.cli.streams import (
     Failure,
     glyphs,
@@ -18,7 +19,6 @@ from evenhand.cli.streams import (
     print_json,
     print_lines,
     print_prose,
-    read_text,
     room,
     table_room,
 )
@@ -29,6 +29,7 @@ from evenhand.plans.saved import is_saved, opened, packed_as, saved
 if TYPE_CHECKING:
     import argparse
 
+    from evenhand.cli.given import Given
     from evenhand.display.terminal import Line
     from evenhand.model import Snapshot
     from evenhand.plans import Plan
@@ -57,7 +58,7 @@ def plan(args: argparse.Namespace) -> int:
     from evenhand.display.plans import plan_title
 
     _must_be_apart(args)
-    result = planned(args, args.file, read_text(args.file))
+    result = planned(args, given_file(args.file))
     files = {args.save: packed_as(args.save, saved(result))} if args.save is not None else {}
     if args.state is not None:
         files[args.state] = result.state._text().encode()
@@ -161,7 +162,7 @@ def _spared(result: Plan, victim: int) -> int | None:
 
 def _explained(args: argparse.Namespace) -> Plan:
     """Return the plan that is explained: a saved one, or that of a snapshot."""
-    result, made = saved_or_planned(args, args.file, read_text(args.file))
+    result, made = saved_or_planned(args, given_file(args.file))
     if made and _moved_on(args, result):
         said = f"is what a plan at {seconds(result.snapshot.now)} left, which it does not explain"
         how = "save that plan with evenhand plan --save PLAN, then evenhand explain PLAN NAME"
@@ -172,7 +173,7 @@ def _explained(args: argparse.Namespace) -> Plan:
 
 
 #: Options of what a plan is made of, which a saved plan has itself.
-_MAKING = ("policy", "config", "state", "as_if_waiting", "on", "order", "rounding")
+_MAKING = ("policy", "config", "state", "as_if_waiting", "on", "order", "rounding", "now", "partition")
 
 
 def without_options(args: argparse.Namespace, said: str) -> None:
@@ -182,14 +183,14 @@ def without_options(args: argparse.Namespace, said: str) -> None:
             raise Failure(f"argument --{option.replace('_', '-')}: {said}", usage=True)
 
 
-def saved_or_planned(args: argparse.Namespace, path: str, text: str) -> tuple[Plan, bool]:
+def saved_or_planned(args: argparse.Namespace, given: Given) -> tuple[Plan, bool]:
     """Return the plan of a file, and whether it was made: a saved one is not."""
-    if not is_saved(text):
-        return planned(args, path, text), True
+    if not is_saved(given.text):
+        return planned(args, given), True
     try:
-        return opened(text), False
+        return opened(given.text), False
     except InputError as error:
-        said = [f"{label(path)}: {problem.message}" for problem in error.problems]
+        said = [f"{label(given.path)}: {problem.message}" for problem in error.problems]
         raise Failure(*said) from error
 
 
@@ -207,18 +208,21 @@ def _answered(args: argparse.Namespace, result: Plan) -> list[Line]:
     return [[("warn", label(args.state)), ("", f" {had}.")]]
 
 
-def planned(args: argparse.Namespace, path: str, text: str, config: str | None = None) -> Plan:
-    """Return the plan of the snapshot in a file, under the settings that are given."""
+def planned(args: argparse.Namespace, given: Given, config: str | None = None) -> Plan:
+    """Return the plan of what a file has, under the settings that are given."""
     import evenhand as eh
 
-    config = config or args.config
-    policy = made_policy(args.policy, config)
+    config, path = config or args.config, given.path
+    own = told(args, given, config)
+    policy = made_policy(args.policy, config, own)
     try:
-        snapshot = snapshot_of(args, text)
+        snapshot = given.snapshot(args, own)
     except InputError as error:
         raise Failure(*lines_of(path, error)) from error
     on = trigger_of(args.on, snapshot, label(path), policy.RECORD.word)
     state: State | None = read_state(args.state)
+    if state is None and args.as_if_waiting is None and own is not None:
+        state = own.state(policy.RECORD.word)
     try:
         if args.as_if_waiting is not None and state is None:
             return eh.plan(snapshot, policy, on=on, as_if_waiting=args.as_if_waiting)

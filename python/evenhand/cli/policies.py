@@ -14,6 +14,7 @@ from evenhand.errors import EvenhandError, InputError, Problem
 from evenhand.systems import SYSTEMS
 
 if TYPE_CHECKING:
+    from evenhand.cli.given import Own
     from evenhand.config.fair_share import FairShareSettings
     from evenhand.model import Snapshot
 
@@ -35,7 +36,7 @@ def _described(
     name: str | None, config: str | None, settings: dict[str, Any], its_own: str | None = None
 ) -> tuple[str, str, dict[str, Any]]:
     system, _, preset = (name or "").partition(":")
-    described = settings.pop("system", system or next(iter(SYSTEMS)))
+    described = settings.pop("system", system or its_own or next(iter(SYSTEMS)))
     if described not in [*SYSTEMS]:
         known = f"{', '.join(SYSTEMS)}{nearest(described, SYSTEMS)}"
         raise Failure(f"{label(str(config))}: settings: system is {described!r}, none of {known}")
@@ -47,14 +48,26 @@ def _described(
     return described, preset or other, settings
 
 
-def made_policy(name: str | None, config: str | None) -> Any:
-    """Return the policy that the command line and its file ask for."""
+def made_policy(name: str | None, config: str | None, own: Own | None = None) -> Any:
+    """Return the policy that the command line and its file ask for.
+
+    Where a system's own texts are planned on, it is that system's with its configuration, if no other is
+    asked for.
+    """
     text = None if config is None else read_text(config)
-    if config is not None and text is not None and (own := own_kind(config, text)) is not None:
-        return _of_own_file(own, name, config, text)
-    settings = {} if config is None or text is None else toml_of(config, text)
-    system, preset, settings = _described(name, config, settings)
+    settings: dict[str, Any] = {}
+    if config is not None and text is not None:
+        kind = own_kind(config, text)
+        if kind is not None and (own is None or kind != own.system):
+            return _of_own_file(kind, name, config, text)
+        settings = {} if kind is not None else toml_of(config, text)
+    system, preset, settings = _described(name, config, settings, None if own is None else own.system)
     try:
+        if own is not None and system == own.system:
+            print_errors(
+                [f"note: {label(own.path)}: texts of {SYSTEMS[system].title}, read with preset {preset}"]
+            )
+            return own.reading.policy(preset, **settings)
         return SYSTEMS[system].policy(preset, **settings)
     except InputError as error:
         found = InputError(map(_with_its_system, error.problems), error.omitted)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = [
     "lines_of",
     "on_disk",
-    "read_snapshot",
     "read_state",
     "read_toml",
     "snapshot_of",
@@ -64,11 +63,6 @@ def toml_of(path: str, text: str) -> dict[str, Any]:
         where = place[1].replace("end of document", "the end") if place else "it"
         said = known[0] if known else "should be a line such as NAME = VALUE or [TABLE]"
         raise Failure(f"{label(path)}: is not TOML: {where} {said}") from error
-
-
-def read_snapshot(args: argparse.Namespace) -> Snapshot:
-    """Read the snapshot that a command is given; what is wrong with it is raised as `InputError`."""
-    return snapshot_of(args, read_text(args.file))
 
 
 def snapshot_of(args: argparse.Namespace, text: str) -> Snapshot:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from evenhand.cli.given import given_file, told
 from evenhand.cli.policies import made_policy, trigger_of
-from evenhand.cli.reading import lines_of, read_state, snapshot_of
+from evenhand.cli.reading import lines_of, read_state
 from evenhand.cli.simulating import clocks, kind_of, once, printed, start
-from evenhand.cli.streams import Failure, label, print_errors, read_text, reason
+from evenhand.cli.streams import Failure, label, print_errors, reason
 from evenhand.errors import EvenhandError, InputError, Problem
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Mapping
 
+    from evenhand.cli.given import Given, Own
     from evenhand.model import Snapshot
     from evenhand.simulate import Workload
 
@@ -29,18 +31,20 @@ def sweep(args: argparse.Namespace) -> int:
     """Replay a trace, or plan on a snapshot, under many settings, and print a row for each."""
     from evenhand.sweep.running import sweep as run
 
-    policy = made_policy(args.policy, args.config)
+    of_snapshot = kind_of(args) == "snapshot"
+    given = given_file(args.trace) if of_snapshot else None
+    own = None if given is None else told(args, given, args.config)
+    policy = made_policy(args.policy, args.config, own)
     space = {name: _values(name, text) for name, text in once("--set", args.space).items()}
     _must_be_drawn(args, space)
-    of_snapshot = kind_of(args) == "snapshot"
     workload: Workload | None = None
-    if of_snapshot:
-        snapshot, shared = _on_snapshot(args, policy)
+    if given is not None:
+        snapshot, shared = _on_snapshot(args, given, own, policy)
     else:
         _only(args, "snapshot", _OF_SNAPSHOT)
-        given = clocks(args, policy)
+        clocked = clocks(args, policy)
         workload, snapshot, until = start(args)
-        shared = {"until": until, "warm_up": args.warm_up or 0.0, **given}
+        shared = {"until": until, "warm_up": args.warm_up or 0.0, **clocked}
     metrics = args.metric
     if metrics is None and args.format == "table":
         metrics = _shown(snapshot, of_snapshot)
@@ -75,7 +79,7 @@ _OF_TRACE = (
         "warm_up",
     ),
 )
-_OF_SNAPSHOT = ("state", "as_if_waiting", "on", "order", "rounding")
+_OF_SNAPSHOT = ("state", "as_if_waiting", "on", "order", "rounding", "now", "partition")
 
 
 def _only(args: argparse.Namespace, kind: str, options: Iterable[str]) -> None:
@@ -86,15 +90,19 @@ def _only(args: argparse.Namespace, kind: str, options: Iterable[str]) -> None:
             raise Failure(f"argument --{option.replace('_', '-')}: {said}", usage=True)
 
 
-def _on_snapshot(args: argparse.Namespace, policy: Any) -> tuple[Snapshot, dict[str, Any]]:
+def _on_snapshot(
+    args: argparse.Namespace, given: Given, own: Own | None, policy: Any
+) -> tuple[Snapshot, dict[str, Any]]:
     """Return the snapshot that each point plans on, and from where: a plan decides nothing without a past."""
     import evenhand as eh
 
     _only(args, "trace", _OF_TRACE)
     try:
-        snapshot = snapshot_of(args, read_text(args.trace))
+        snapshot = given.snapshot(args, own)
         on = trigger_of(args.on, snapshot, label(args.trace), policy.RECORD.word)
         state = read_state(args.state)
+        if state is None and args.as_if_waiting is None and own is not None:
+            state = own.state(policy.RECORD.word)
         if state is None and args.as_if_waiting is not None:
             state = eh.plan(snapshot, policy, on=on, as_if_waiting=args.as_if_waiting).state_before
     except InputError as error:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from evenhand.systems import SYSTEMS
 
-__all__ = ["File", "Pair", "PolicyName", "Seconds", "Whole"]
+__all__ = ["File", "Instant", "Pair", "PolicyName", "Seconds", "Whole"]
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
@@ -63,6 +63,22 @@ class File:
         if text == "-" and self.why:
             raise argparse.ArgumentTypeError(f"'-' cannot stand here: {self.why}; name a file")
         return text
+
+
+class Instant:
+    """An instant: seconds since 1970, or ISO text with an offset."""
+
+    def __call__(self, text: str) -> float:
+        """Return seconds since 1970."""
+        from evenhand.arguments import instant_of  # NumPy is not needed for what has no instant
+        from evenhand.errors import InputError
+
+        value = _number(text)
+        try:
+            return instant_of("evenhand", "now", text if value is None else value)
+        except InputError:
+            form = "write seconds since 1970, or such as 2026-11-27T12:00:00Z"
+            raise argparse.ArgumentTypeError(f"{text!r} is not an instant; {form}") from None
 
 
 class Pair:

@@ -94,6 +94,11 @@ class System:
         Models of its settings and of those of rows, for the reference.
     adapter_at : str
         Its live adapter; empty: none.
+    texts_at : str
+        The module that tells its own texts from others: ``PARTS``, by the reader's arguments, and
+        ``part_of``; empty: none are read as a snapshot.
+    reader_at : str
+        What reads these texts: a function, whose result has ``snapshot``, ``policy`` and ``diagnostics``.
     implausible_at : str
         What finds what it would take as it is and can hardly be meant: a function from a snapshot and the
         settings to diagnostics; empty: none.
@@ -115,6 +120,8 @@ class System:
     presets: tuple[str, ...] = ("documented", "upstream")
     settings_at: tuple[str, ...] = ()
     adapter_at: str = ""
+    texts_at: str = ""
+    reader_at: str = ""
     implausible_at: str = ""
 
     @property

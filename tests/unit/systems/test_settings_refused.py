@@ -57,7 +57,11 @@ def test_models_within_others_are_among_them() -> None:
         ({"integral_smooth_period_s": 0}, "integral_smooth_period_s", "range"),
         ({"main_resource": ""}, "main_resource", "length"),
         ({"improve": True}, "improve", "unknown_field"),
-        ({"fifo_truncation": True, "enable_fair_share_truncation_in_fifo_pool": True}, "fifo_truncation", "unique"),
+        (
+            {"fifo_truncation": True, "enable_fair_share_truncation_in_fifo_pool": True},
+            "fifo_truncation",
+            "unique",
+        ),
     ],
 )
 def test_settings_of_fair_shares(wrong: dict[str, Any], field: str, rule: str) -> None:

@@ -35,6 +35,8 @@ GRIDENGINE: Final = System(
     ),
     preempts_operations=True,
     reserves_anew=True,
+    texts_at="evenhand.systems.gridengine.text.parts",
+    reader_at="evenhand.systems.gridengine.text.reading:read",
     settings_at=(
         f"{_SETTINGS}GridEngineSettings",
         f"{_SETTINGS}GridEngineQueue",

@@ -31,6 +31,8 @@ YUNIKORN: Final = System(
         VICTIMS,
     ),
     implausible_at="evenhand.systems.yunikorn.overcommitted:overcommitted",
+    texts_at="evenhand.systems.yunikorn.text.parts",
+    reader_at="evenhand.systems.yunikorn.text.reading:read",
     settings_at=(
         f"{_SETTINGS}YuniKornSettings",
         f"{_SETTINGS}YuniKornQueue",
