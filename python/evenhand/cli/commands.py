@@ -97,7 +97,9 @@ def validate(args: argparse.Namespace) -> int:
     try:
         snapshot = given.snapshot(args, own)
         found = counts(snapshot)
-        said = (*of_snapshot(snapshot), *of_guarantees(snapshot), *of_gangs(snapshot))
+        said = of_snapshot(snapshot)
+        if policy is None or policy.RECORD.shares:
+            said += (*of_guarantees(snapshot), *of_gangs(snapshot))
         said += () if own is None else own.diagnostics
         if policy is not None:
             said += tuple(one for one in policy.plan(snapshot).diagnostics if one not in said)

@@ -264,7 +264,7 @@ def write(name: str, text: str) -> Callable[[Path], Any]:
     [
         (
             (),
-            "{folder}: is a folder without texts of YuniKorn or Grid Engine; give one with those of one system",
+            "{folder}: is a folder without texts of YuniKorn or Grid Engine; give one with those of",
         ),
         ((write("notes", "hello"),), "{folder}: is a folder without texts of YuniKorn or Grid Engine;"),
         (
