@@ -299,8 +299,7 @@ class Driver:
         Jobs that were looked at and have no owner count as those of one.
         """
         self._owners |= {job: standing.owner for job, standing in standings.items() if standing.owner}
-        unknown = dict.fromkeys(standings, "")
-        owners = [(job, self._owners.get(job, unknown.get(job))) for job in task.victims]
+        owners = [(job, self._owners.get(job, "" if job in standings else None)) for job in task.victims]
         excess = self.caps.exceeded(self.book, self.timing.now(), self._victims, owners)
         return [Refusal("cap", excess.message)] if excess else []
 

@@ -14,10 +14,11 @@ from evenhand.cli.options import (
     reading_options,
     snapshot_options,
     table_options,
+    top_option,
 )
 from evenhand.cli.parsing import Parser
 from evenhand.cli.replay_arguments import replay_commands
-from evenhand.cli.values import File, Whole
+from evenhand.cli.values import File
 from evenhand.cli.watch_arguments import watch_command
 
 __all__ = ["parser"]
@@ -99,9 +100,7 @@ def _plan_commands(commands: argparse._SubParsersAction[Parser]) -> None:
     plan = commands.add_parser("plan", help="decide what to start and what to preempt, with reasons")
     snapshot_options(plan)
     plan_options(plan, state="state to start from, if it exists; replaced by the next one")
-    plan.add_argument(
-        "--top", type=Whole(1), metavar="N", help=f"at most N decisions in the table; default: {_DECISIONS}"
-    )
+    top_option(plan, "decisions in the table", _DECISIONS, known=False)
     plan.add_argument("--all", action="store_true", help="all decisions in the table")
     plan.add_argument(
         "--save",
@@ -129,13 +128,7 @@ def _plan_commands(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     reading_options(diff)
     plan_options(diff, state="state that both start from, if it exists; it stays as it is")
-    diff.add_argument(
-        "--top",
-        type=Whole(1),
-        metavar="N",
-        default=_DIFFERENCES,
-        help=f"at most N rows of the table; default: {_DIFFERENCES}",
-    )
+    top_option(diff, "rows of the table", _DIFFERENCES)
 
 
 def _journal_command(commands: argparse._SubParsersAction[Parser]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path, PurePath
@@ -130,7 +131,7 @@ def told(args: argparse.Namespace, given: Given, config: str | None = None) -> O
 
 def given_file(path: str) -> Given:
     """Read a file, or the texts in a folder, and tell what it is."""
-    if path and path != "-" and Path(path).is_dir():
+    if path != "-" and os.path.isdir(path):  # noqa: PTH112 - of a name that is none it says no
         return _folder(path)
     text = read_text(path)
     for system in _READ:

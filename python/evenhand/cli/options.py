@@ -19,6 +19,7 @@ __all__ = [
     "snapshot_options",
     "state_options",
     "table_options",
+    "top_option",
     "trigger_option",
 ]
 
@@ -129,6 +130,13 @@ def _triggers() -> str:
     return ", ".join(f"{said} with {either(words, 'and')}" for said, words in systems.items())
 
 
+def top_option(command: argparse._ActionsContainer, what: str, most: int, *, known: bool = True) -> None:
+    """Add how much is shown; unless it is `known`, None stands for the default, which --all can lift."""
+    default = most if known else None
+    said = f"at most N {what}; default: {most}"
+    command.add_argument("--top", type=Whole(1), metavar="N", default=default, help=said)
+
+
 def table_options(command: Parser, *, depth: int | None, top: int, operations: bool) -> None:
     """Add the options of a table of pools; json and csv hold everything and ignore all but --format."""
     format_option(command)
@@ -139,9 +147,7 @@ def table_options(command: Parser, *, depth: int | None, top: int, operations: b
     group.add_argument(
         "--depth", type=Whole(0), metavar="N", help=f"deepest level of the tree; default: {depth or 'all'}"
     )
-    group.add_argument(
-        "--top", type=Whole(1), metavar="N", help=f"at most N rows, the largest; default: {top}"
-    )
+    top_option(group, "rows, the largest", top, known=False)
     group.add_argument(
         "--all", action="store_true", help="all levels and rows, unless --depth or --top limits them"
     )

@@ -10,6 +10,7 @@ from evenhand.cli.options import (
     policy_option,
     reading_options,
     state_options,
+    top_option,
     trigger_option,
 )
 from evenhand.cli.parsing import Parser
@@ -36,14 +37,8 @@ def replay_commands(commands: argparse._SubParsersAction[Parser]) -> None:
         default="metrics",
         help="what is printed; default: metrics",
     )
-    simulate.add_argument(
-        "--top",
-        type=Whole(1),
-        default=_TOP,
-        metavar="N",
-        help=f"at most N rows of a table; default: {_TOP}",
-    )
-    simulate.add_argument("--seed", type=Whole(0), metavar="N", help="what draws the order of heartbeats")
+    top_option(simulate, "rows of a table", _TOP)
+    _run_options(simulate, "the order of heartbeats")
     simulate.add_argument(
         "--series-every",
         type=Seconds(above=True),
@@ -59,7 +54,6 @@ def replay_commands(commands: argparse._SubParsersAction[Parser]) -> None:
     simulate.add_argument(
         "--literal", action="store_true", help="visit every heartbeat and update: slow, with the same result"
     )
-    simulate.add_argument("--progress", action="store_true", help="show a bar")
     format_option(simulate)
 
     sweep = commands.add_parser(
@@ -87,7 +81,7 @@ def replay_commands(commands: argparse._SubParsersAction[Parser]) -> None:
     drawn = sweep.add_mutually_exclusive_group()
     drawn.add_argument("--lhs", type=Whole(1), metavar="N", help="draw N points, a Latin hypercube")
     drawn.add_argument("--random", type=Whole(1), metavar="N", help="draw N points, one by one")
-    sweep.add_argument("--seed", type=Whole(0), metavar="N", help="what draws points and heartbeats")
+    _run_options(sweep, "points and heartbeats")
     sweep.add_argument(
         "--metric",
         action="append",
@@ -101,12 +95,17 @@ def replay_commands(commands: argparse._SubParsersAction[Parser]) -> None:
         help="file of finished points, which are not run again",
     )
     sweep.add_argument("--workers", type=Whole(1), metavar="N", help="runs at a time; default: processors")
-    sweep.add_argument("--progress", action="store_true", help="show a bar")
     plans = sweep.add_argument_group("of a snapshot")
     state_options(plans, "state to start from, if it exists; it stays as it is")
     trigger_option(plans)
     reading_options(plans)
     format_option(sweep)
+
+
+def _run_options(command: Parser, drawn: str) -> None:
+    """Add what a run is drawn by, and how it shows that it is not over."""
+    command.add_argument("--seed", type=Whole(0), metavar="N", help=f"what draws {drawn}")
+    command.add_argument("--progress", action="store_true", help="show a bar")
 
 
 def _trace_options(command: Parser, kinds: tuple[str, ...], what: str, suffixes: str) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import nullcontext
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from evenhand.cli.policies import made_policy
@@ -180,7 +181,7 @@ def kind_of(args: argparse.Namespace) -> str:
     """Return the format of the trace: as it is said, or by its name."""
     if args.kind is not None:
         return str(args.kind)
-    if args.command == "sweep" and args.trace not in ("", "-") and Path(args.trace).is_dir():
+    if args.command == "sweep" and args.trace != "-" and os.path.isdir(args.trace):  # noqa: PTH112
         return "snapshot"
     suffixes = [suffix for suffix in PurePath(args.trace).suffixes if suffix not in (".gz", ".xz", ".zst")]
     known = {".swf": "swf", ".csv": "table", ".json": "snapshot"}

@@ -64,13 +64,7 @@ def watch_command(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     watch.add_argument("--dry-run", action="store_true", help="change nothing, print what would be run")
     watch.add_argument("--once", action="store_true", help="one round only")
-    watch.add_argument(
-        "--interval",
-        type=Seconds(above=True),
-        default=30.0,
-        metavar="S",
-        help="seconds between rounds; default: 30",
-    )
+    _seconds(watch, "interval", 30, "seconds between rounds; ")
     watch.add_argument(
         "--stop-file", metavar="FILE", type=File(_KEPT), help="while it exists, no job is asked to leave"
     )
@@ -93,25 +87,23 @@ def watch_command(commands: argparse._SubParsersAction[Parser]) -> None:
         "runs)",
     )
     caps = watch.add_argument_group("most victims (0: no cap)")
-    caps.add_argument("--per-run", type=Whole(0), default=100, metavar="N", help="in a round; default: 100")
-    caps.add_argument("--per-hour", type=Whole(0), default=50, metavar="N", help="default: 50")
-    caps.add_argument("--per-owner", type=Whole(0), default=10, metavar="N", help="in an hour; default: 10")
-    caps.add_argument("--per-job", type=Whole(0), default=3, metavar="N", help="in a day; default: 3")
+    for name, most, within in (
+        ("run", 100, "in a round; "),
+        ("hour", 50, ""),
+        ("owner", 10, "in an hour; "),
+        ("job", 3, "in a day; "),
+    ):
+        said = f"{within}default: {most}"
+        caps.add_argument(f"--per-{name}", type=Whole(0), default=most, metavar="N", help=said)
     times = watch.add_argument_group("seconds")
-    times.add_argument(
-        "--start-timeout",
-        type=Seconds(above=True),
-        default=120.0,
-        metavar="S",
-        help="for a beneficiary to start; default: 120",
-    )
-    times.add_argument(
-        "--max-age",
-        type=Seconds(above=True),
-        default=60.0,
-        metavar="S",
-        help="of plan and snapshot; default: 60",
-    )
-    times.add_argument(
-        "--timeout", type=Seconds(above=True), default=30.0, metavar="S", help="of a command; default: 30"
+    _seconds(times, "start-timeout", 120, "for a beneficiary to start; ")
+    _seconds(times, "max-age", 60, "of plan and snapshot; ")
+    _seconds(times, "timeout", 30, "of a command; ")
+
+
+def _seconds(command: argparse._ActionsContainer, name: str, default: int, said: str) -> None:
+    """Add a time that is never none."""
+    said += f"default: {default}"
+    command.add_argument(
+        f"--{name}", type=Seconds(above=True), default=float(default), metavar="S", help=said
     )

@@ -21,7 +21,7 @@ from tests.packaging.layers import ROOT
 from tests.unit.cli.manners import CALLS, COMMANDS, calls, given, standard_output
 
 #: Options and arguments whose words are no names of files: names of what is in them, and such.
-WORDS = {"name", "on", "header", "resource", "pools", "metric", "timezone", "adapter"}
+WORDS = {"name", "on", "header", "resource", "pools", "metric", "timezone", "adapter", "partition"}
 #: Commands of which a call writes nothing but what a driver does, which must not end for want of a reader.
 ENDLESS = {"watch"}
 
