@@ -54,6 +54,7 @@ def text_of(kept: Kept) -> str:
     """
     from evenhand._core import __version__
 
+    policy = None if kept.policy is None else written("cluster", kept.policy)
     try:
         return json.dumps(
             {
@@ -62,7 +63,7 @@ def text_of(kept: Kept) -> str:
                 "provenance": _made_by(kept),
                 "snapshot": kept.snapshot.to_dict(),
                 "total_stated": kept.total_stated,
-                "policy": None if kept.policy is None else written("cluster", kept.policy),
+                "policy": policy,
                 "states": [
                     {
                         "system": standing.key[0],

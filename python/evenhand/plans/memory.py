@@ -47,7 +47,7 @@ def fingerprint(policy: Any) -> str:
     timing = getattr(policy.settings, "TIMING", ())
     settings = {k: v for k, v in policy.to_dict().items() if k not in timing}
     if (pace := getattr(policy.settings, "pace", None)) is not None and pace.is_off:
-        settings.pop("pace")  # as before there was any
+        settings.pop("pace", None)  # as before there was any
     return digest(json.dumps(settings, sort_keys=True, default=str))
 
 

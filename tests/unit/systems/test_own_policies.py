@@ -194,7 +194,8 @@ def test_policies_of_ones_own_are_not_simulated(policy: Any, where: str, tmp_pat
 
 def test_policies_of_ones_own_plan_and_live(tmp_path: Path) -> None:
     policy = OWN["alone"]
-    assert len(eh.plan(SNAPSHOT, policy).decisions) == 0
+    plan = eh.plan(SNAPSHOT, policy)
+    assert (len(plan.decisions), plan.provenance["snapshot"]) == (0, SNAPSHOT.fingerprint)
     cluster = eh.Cluster(SNAPSHOT, policy)
     assert len(cluster.plan().decisions) == 0
     with pytest.raises(eh.InputError, match="the policy Alone cannot be written to a file: it is of none"):
