@@ -137,8 +137,7 @@ class Events {
           owner_.on({.kind = Delta::Kind::kSchedulable, .row = s.row, .schedulable = s.flag});
         return;
       case K::kPutOperation: {
-        if (s.gone != kNoId) owner_.remove_operation(s.gone);
-        const Id row = owner_.put(rows.operations, 0, to.pool, note_, s.row);
+        const Id row = owner_.put(rows.operations, 0, to.pool, note_, s.row, s.gone);
         came("operations", row);
         if (!s.stated) return;
         std::vector<Amount> besides = rows.operations.demand;
@@ -149,8 +148,7 @@ class Events {
         return request_came(
             owner_.put(rows.requests, 0, to.operation, to.required_node, note_, s.row, s.gone));
       case K::kPutNode:
-        if (s.gone != kNoId) owner_.remove_node(s.gone);
-        return came("nodes", owner_.put(rows.nodes, 0, note_, s.row));
+        return came("nodes", owner_.put(rows.nodes, 0, note_, s.row, s.gone));
       case K::kPutReservation:
         if (s.gone != kNoId) owner_.release(s.gone);
         owner_.reserve(rows.reservations, 0, to.request, to.allocation, to.node, note_);

@@ -101,6 +101,13 @@ Column<T> cell_of(const Column<T>& column, Id row, std::size_t width = 1) {
   return Column<T>(cells, cells + width);
 }
 
+template <class T>
+Beside<T> cell_of(Beside<T> column, Id row, std::size_t width = 1) {
+  const T* cells = column.row(row, width);
+  column = cells == nullptr ? Column<T>{} : Column<T>(cells, cells + width);
+  return column;
+}
+
 // A planner of a system from its inputs; signals are heard meanwhile.
 template <class Planner, class Inputs>
 std::shared_ptr<BoundPlanner> bound(Inputs inputs) {

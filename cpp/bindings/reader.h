@@ -4,9 +4,11 @@
 #include <map>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "arrays.h"
+#include "evenhand/core/beside.h"
 #include "pybind.h"
 
 namespace evenhand::bindings {
@@ -28,6 +30,12 @@ class Reader {
   void read(const char* name, std::vector<T>& to) {
     if (const py::object value = take(name)) to = to_vector(value.cast<py::array_t<T>>());
   }
+  template <class T>
+  void read(const char* name, Beside<T>& to) {
+    Column<T> cells;
+    read(name, cells);
+    to = std::move(cells);
+  }
   // Lists of lists, of texts.
   template <class T>
   void read_object(const char* name, T& to) {
@@ -38,6 +46,12 @@ class Reader {
     Column<std::underlying_type_t<E>> codes;
     read(name, codes);
     for (const auto code : codes) to.push_back(static_cast<E>(code));
+  }
+  template <class E>
+  void read_enum(const char* name, Beside<E>& to) {
+    Column<E> cells;
+    read_enum(name, cells);
+    to = std::move(cells);
   }
   void finish() const {
     for (const auto& item : values_)

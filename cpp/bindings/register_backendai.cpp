@@ -86,7 +86,7 @@ RowSettings row_of(const RowSettings& all, Id row) {
 
 backendai::Inputs inputs_of(const Snapshot& snapshot, const py::dict& settings,
                             const py::dict& rows, const py::dict& memory, Domains& known) {
-  backendai::Inputs out{snapshot, settings_of(settings), rows_of(rows, known), {}};
+  backendai::Inputs out{snapshot, settings_of(settings), rows_of(rows, known)};
   Reader in(memory);
   in.read("last_preempt", out.last_preempt);
   out.victims = victims_of(in);

@@ -56,10 +56,11 @@ class Cluster : public LiveCluster {
                note, AllocationState::kRunning);
   }
   // Of checked rows.
-  Id put(const OperationColumns& from, Id row, Id pool, Index note, Id old) {
-    return change({.kind = Kind::kPutOperation, .row = old}, [&](ClusterState& state) {
-      return state.put_operation(from, row, pool, note, old);
-    });
+  Id put(const OperationColumns& from, Id row, Id pool, Index note, Id old, Id before = kNoId) {
+    if (before != kNoId) remove_operation(before);
+    return change(
+        {.kind = Kind::kPutOperation, .row = old, .before = before},
+        [&](ClusterState& state) { return state.put_operation(from, row, pool, note, old); });
   }
   Id put(const RequestColumns& from, Id row, Id operation, Id required_node, Index note, Id old,
          Id before = kNoId) {
@@ -69,8 +70,9 @@ class Cluster : public LiveCluster {
                     return state.put_request(from, row, operation, required_node, note, old);
                   });
   }
-  Id put(const NodeColumns& from, Id row, Index note, Id old) {
-    return change({.kind = Kind::kPutNode, .row = old},
+  Id put(const NodeColumns& from, Id row, Index note, Id old, Id before = kNoId) {
+    if (before != kNoId) remove_node(before);
+    return change({.kind = Kind::kPutNode, .row = old, .before = before},
                   [&](ClusterState& state) { return state.put_node(from, row, note, old); });
   }
   Id put(const AllocationColumns& from, Id row, Id operation, Id node, Id required_node, Time time,
@@ -241,6 +243,14 @@ class Cluster : public LiveCluster {
       PyList_SET_ITEM(out.ptr(), static_cast<Py_ssize_t>(i), py::int_(row).release().ptr());
     }
     return out;
+  }
+  // Those of some rows that are there, in canonical order.
+  std::vector<Id> in_order(const std::string& table, std::vector<Id> rows) const {
+    const LiveKeys& of = keys(table);
+    for (const Id row : rows) check_row(row, of.rows());
+    std::erase_if(rows, [&](Id row) { return !present(table, row); });
+    std::ranges::sort(rows, {}, [&](Id row) { return of.rank(row); });
+    return rows;
   }
   // Names of the rows that there are, in no order.
   py::list names(const std::string& table) const {
@@ -440,6 +450,8 @@ void register_cluster(py::module_& m) {
            "The snapshot, and by table (row here, note) of each of its rows.")
       .def("find", &Cluster::find, py::arg("table"), py::arg("name"), "Row of a name; -1: none.")
       .def("nodes", &Cluster::nodes, py::arg("names"), "Rows of nodes; -1: there is none.")
+      .def("in_order", &Cluster::in_order, py::arg("table"), py::arg("rows"),
+           "Those of some rows that are there, in canonical order.")
       .def("names", &Cluster::names, py::arg("table"), "Of the rows that there are, in no order.")
       .def("name", &Cluster::name, py::arg("table"), py::arg("row"))
       .def("has_rows", &Cluster::has_rows, py::arg("operation"),

@@ -1,6 +1,7 @@
 // Grid Engine's scheduling runs: settings and columns of Python make a planner.
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "evenhand/policy/gridengine/planner.h"
@@ -60,9 +61,21 @@ RowSettings rows_of(const py::dict& columns) {
   Reader in(columns);
   in.read("queue", r.queue);
   in.read("releases", r.releases);
-  in.read_object("job_name", r.job_name);
+  Column<std::string> names;
+  in.read_object("job_name", names);
+  r.job_name = std::move(names);
   in.finish();
   return r;
+}
+
+void named_in(Reader& in, const char* names, const char* of, gridengine::Memory::Named& to) {
+  std::vector<std::variant<Index, std::string>> given;
+  in.read_object(names, given);
+  for (const auto& name : given)
+    to.names.push_back(std::holds_alternative<Index>(name)
+                           ? RowName{std::to_string(std::get<Index>(name)), true}
+                           : RowName{std::get<std::string>(name), false});
+  in.read(of, to.of);
 }
 
 gridengine::Inputs inputs_of(const Snapshot& snapshot, const py::dict& settings,
@@ -72,10 +85,8 @@ gridengine::Inputs inputs_of(const Snapshot& snapshot, const py::dict& settings,
   in.read_enum("requested", out.memory.asked);
   in.read("forced", out.memory.forced);
   in.read("preempted_as", out.memory.state);
-  in.read("providers", out.memory.providers);
-  in.read("providers_of", out.memory.providers_of);
-  in.read("preempted_for", out.memory.preempted_for);
-  in.read("preempted_for_of", out.memory.preempted_for_of);
+  named_in(in, "providers", "providers_of", out.memory.providers);
+  named_in(in, "preempted_for", "preempted_for_of", out.memory.preempted_for);
   out.memory.victims = victims_of(in);
   in.finish();
   return out;
@@ -83,8 +94,8 @@ gridengine::Inputs inputs_of(const Snapshot& snapshot, const py::dict& settings,
 
 void came(gridengine::Planner& planner, const std::string& table, const std::vector<Id>& rows,
           const RowSettings& cells) {
-  if (table == "operations") planner.rows().operations_came(rows, cells);
-  if (table == "allocations") planner.rows().allocations_came(rows, cells);
+  if (table == "operations") planner.rows().put_operations(rows, cells);
+  if (table == "allocations") planner.rows().put_allocations(rows, cells);
 }
 
 }  // namespace from_gridengine
@@ -110,8 +121,8 @@ void register_gridengine(py::module_& m) {
             [](const py::dict& columns) {
               return [all = rows_of(columns)](gridengine::Planner& planner, Id source, Id row) {
                 RowSettings one;
-                if (!all.job_name.empty()) one.job_name = {all.job_name[at(source)]};
-                planner.rows().operations_came({&row, 1}, one);
+                one.job_name = cell_of(all.job_name, source);
+                planner.rows().put_operations({&row, 1}, one);
               };
             },
             total_stated);

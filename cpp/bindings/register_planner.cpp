@@ -1,4 +1,5 @@
 // One class for the planners of all systems: triggers and deltas in, columns out.
+#include <type_traits>
 #include <variant>
 
 #include "arrays.h"
@@ -15,11 +16,20 @@ py::dict BoundPlanner::columns(Columns from) const {
   py::dict out;
   for (NamedColumn& column : from)
     std::visit(
-        [&](auto&& values) {
-          const auto rows = static_cast<py::ssize_t>(values.size());
-          out[column.name] = column.by_resource
-                                 ? py::object(to_array(std::move(values), {rows / width, width}))
-                                 : py::object(to_array(std::move(values)));
+        [&]<class Cells>(Cells&& values) {
+          if constexpr (std::is_same_v<std::decay_t<Cells>, Column<RowName>>) {
+            py::list names;
+            for (const RowName& name : values) {
+              const py::str text(name.text);
+              names.append(name.is_integer ? py::object(py::int_(text)) : py::object(text));
+            }
+            out[column.name] = names;
+          } else {
+            const auto rows = static_cast<py::ssize_t>(values.size());
+            out[column.name] = column.by_resource
+                                   ? py::object(to_array(std::move(values), {rows / width, width}))
+                                   : py::object(to_array(std::move(values)));
+          }
         },
         std::move(column.values));
   return out;

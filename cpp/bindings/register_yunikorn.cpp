@@ -53,12 +53,8 @@ yunikorn::RowSettings rows_of(const py::dict& columns, std::size_t width) {
 
 yunikorn::Inputs inputs_of(const Snapshot& snapshot, const py::dict& settings, const py::dict& rows,
                            const py::dict& memory) {
-  yunikorn::Inputs out{snapshot,
-                       yunikorn_settings(settings),
-                       rows_of(rows, at(snapshot.tables().resource_count())),
-                       {},
-                       {},
-                       {}};
+  yunikorn::Inputs out{snapshot, yunikorn_settings(settings),
+                       rows_of(rows, at(snapshot.tables().resource_count()))};
   Reader in(memory);
   in.read("last_preempt", out.last_preempt);
   in.read("missed", out.asks.missed);

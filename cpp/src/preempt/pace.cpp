@@ -38,9 +38,8 @@ Pace::Pace(PaceSettings settings, const ClusterState& state, const VictimTimes& 
   for (Size i = 0; on_ && i < before.element.size(); ++i) {
     const Id e = before.element[i];
     if (e >= static_cast<Id>(pools.size())) {
-      const Size o = at(e) - at(pools.size());
-      last_.resize(std::max(last_.size(), o + 1), kNoTime);
-      last_[o] = std::max(last_[o], before.time[i]);
+      const Id o = e - static_cast<Id>(pools.size());
+      last_.set(o, std::max(last_[o], before.time[i]));
     } else if (!windows_.empty() && window_of_[e] != kNoId &&
                windows_[at(window_of_[e])].pool == e) {
       windows_[at(window_of_[e])].times.push_back(before.time[i]);
@@ -106,7 +105,7 @@ Spared Pace::of_window(const Window& w) const noexcept {
 
 Spared Pace::spared(const ClusterState& state, Id operation, Time began, Time end) {
   if (set_.victim_cooldown > 0)
-    if (const Time before = last(operation);
+    if (const Time before = last_[operation];
         before != kNoTime && now_ < before + set_.victim_cooldown) {
       watch(before + set_.victim_cooldown);
       return {Outcome::kVictimCooldown, kNoId, before};
@@ -148,16 +147,11 @@ Spared Pace::spared(const ClusterState& state, Id slot) {
 void Pace::took(const ClusterState& state, Id operation) {
   if (!on_) return;
   if (set_.victim_cooldown > 0) {
-    last_.resize(std::max(last_.size(), at(operation) + 1), kNoTime);
-    last_[operation] = now_;
+    last_.set(operation, now_);
   }
   if (windows_.empty()) return;
   for (Id w = window_of_[state.pool_of(operation)]; w != kNoId; w = windows_[at(w)].above)
     windows_[at(w)].times.push_back(now_);
-}
-
-void Pace::forget(Id operation) noexcept {
-  if (at(operation) < last_.size()) last_[operation] = kNoTime;
 }
 
 void Pace::beyond_caps(const ClusterState& state, std::span<const Id> operations,
@@ -178,7 +172,7 @@ void Pace::beyond_caps(const ClusterState& state, std::span<const Id> operations
 
 VictimTimes Pace::memory(const ClusterState& state) const {
   VictimTimes out;
-  const Time now = state.now();
+  const Time now = now_ == kNoTime ? state.now() : now_;
   Column<Id> order(windows_.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::sort(order, {}, [&](Id w) { return windows_[at(w)].pool; });

@@ -33,13 +33,13 @@ Index lost_work(const ClusterState& state, std::span<const Amount> not_its_own, 
 
 Index VictimCosts::of(const ClusterState& state, Id slot) const {
   if (kind == VictimCost::kVictims) return 1;
-  return kind == VictimCost::kGiven ? at_or(given, state.operation_of(slot), Index{1})
+  return kind == VictimCost::kGiven ? given[state.operation_of(slot)]
                                     : lost_work(state, not_its_own, slot);
 }
 
 Index VictimCosts::of(const ClusterState& state, Id operation, std::span<const Id> slots) const {
   if (kind == VictimCost::kVictims) return 1;
-  if (kind == VictimCost::kGiven) return at_or(given, operation, Index{1});
+  if (kind == VictimCost::kGiven) return given[operation];
   Index sum = 0;
   for (const Id slot : slots) sum = std::min(kMostCost, sum + lost_work(state, not_its_own, slot));
   return std::max<Index>(sum, 1);

@@ -23,7 +23,7 @@ class Inheritance {
   }
 
   void visit_pools() {
-    if (!tree_.usage_threshold.empty()) take_threshold(0, tree_.usage_threshold.data());
+    if (!tree_.usage_threshold.empty()) take_threshold(0, tree_.usage_threshold);
     for (const Id pool : t_.pools.top_down) visit_pool(pool);
   }
   void visit_operation(Id o) {
@@ -37,7 +37,7 @@ class Inheritance {
       out_.allow_aggressive[e] = 0;
     if (!sets_threshold(e)) return;
     for (Size r = 0; r < width_; ++r) {
-      const Amount own = own_.usage_threshold.row(e, width_)[r];
+      const Amount own = own_.usage_threshold[at(e) * width_ + r];
       Amount& inherited = out_.usage_threshold.row(e, width_)[r];
       if (own != kUnlimited && (inherited == kUnlimited || inherited > own)) inherited = own;
     }
@@ -53,7 +53,7 @@ class Inheritance {
       out_.enable_aggressive[p] = own != 0;
     if (const auto own = at_or(own_.allow_aggressive, p, kUnset); own != kUnset)
       out_.allow_aggressive[p] = own != 0;
-    if (sets_threshold(p)) take_threshold(p, own_.usage_threshold.row(p, width_));
+    if (sets_threshold(p)) take_threshold(p, own_.usage_threshold, p);
   }
 
   void copy(Id from, Id to) {
@@ -66,8 +66,10 @@ class Inheritance {
     out_.has_usage_threshold[to] = out_.has_usage_threshold[from];
   }
 
-  void take_threshold(Id e, const Amount* values) {
-    std::copy_n(values, width_, out_.usage_threshold.row(e, width_));
+  template <class Values>
+  void take_threshold(Id e, const Values& values, Id row = 0) {
+    for (Size r = 0; r < width_; ++r)
+      out_.usage_threshold[at(e) * width_ + r] = values[at(row) * width_ + r];
     out_.has_usage_threshold[e] = has_any(e);
   }
 
@@ -76,11 +78,9 @@ class Inheritance {
     return std::any_of(values, values + width_, [](Amount a) { return a != kUnlimited; });
   }
 
-  double tolerance(Id e) const { return at_or(own_.tolerance, e, std::nan("")); }
-  Time timeout(Id e) const { return at_or(own_.timeout, e, kNoTime); }
-  bool sets_threshold(Id e) const {
-    return at_or(own_.has_usage_threshold, e, std::uint8_t{0}) != 0;
-  }
+  double tolerance(Id e) const { return own_.tolerance[e]; }
+  Time timeout(Id e) const { return own_.timeout[e]; }
+  bool sets_threshold(Id e) const { return own_.has_usage_threshold[e] != 0; }
 
   const Tables& t_;
   const StarvationSettings& tree_;

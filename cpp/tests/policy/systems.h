@@ -217,7 +217,7 @@ struct SlurmSystem {
                        const Column<Id>& operations) {
     const Columns memory = planner.memory();
     const auto& last = std::get<Column<Time>>(memory.at(0).values);
-    for (const Id o : operations) in.memory.last_preempt.push_back(slurm::cell(last, o, kNoTime));
+    for (const Id o : operations) in.memory.last_preempt.push_back(last[o]);
   }
   static std::shared_ptr<Planner> live(slurm::Inputs in,
                                        const std::shared_ptr<ClusterState>& state) {
@@ -259,12 +259,14 @@ struct BackendAISystem {
 
   static Rows rows(Random& random, std::size_t sessions) {
     Rows r;
-    r.priority = random.column<double>(sessions, 5);
-    for (double& priority : r.priority)
+    Column<double> priorities = random.column<double>(sessions, 5);
+    for (double& priority : priorities)
       if (random.chance(20)) priority = Rows::kOwnOrDefault;
+    r.priority = std::move(priorities);
     r.rank = random.column<double>(sessions, 4);
-    r.domain = random.column<Id>(sessions, 3);
-    for (Id& domain : r.domain) --domain;
+    Column<Id> domains = random.column<Id>(sessions, 3);
+    for (Id& domain : domains) --domain;
+    r.domain = std::move(domains);
     for (std::size_t o = 0; o < sessions; ++o) {
       r.preemptible.push_back(
           static_cast<std::uint8_t>(random.chance(20) ? 0 : 1 + random.below(2)));
@@ -291,7 +293,7 @@ struct BackendAISystem {
   }
 
   static backendai::Inputs inputs(Snapshot snapshot, backendai::Settings settings, Rows rows) {
-    return {std::move(snapshot), std::move(settings), std::move(rows), {}};
+    return {std::move(snapshot), std::move(settings), std::move(rows)};
   }
 
   static std::unique_ptr<evenhand::Planner> planner(Snapshot snapshot, unsigned seed) {
@@ -333,7 +335,7 @@ struct YuniKornSystem {
 
   static std::unique_ptr<evenhand::Planner> planner(Snapshot snapshot, unsigned seed) {
     Random random(seed);
-    yunikorn::Inputs in{std::move(snapshot), settings(random), {}, {}, {}, {}};
+    yunikorn::Inputs in{std::move(snapshot), settings(random), {}};
     if (random.chance(40)) {
       in.settings.pace = random_pace(random, in.snapshot.tables(), 100 * kMicrosecondsPerSecond);
       in.victims = random_victims(random, in.snapshot.tables());

@@ -241,11 +241,11 @@ class Cluster(Following):
             if given is not None or not hasattr(policy, "live"):
                 return self._plan_frozen(standing, on, given)
             on = policy._trigger(on)
-            arguments = policy.decides(on, self._find)
             now = self._stage.core.now
             updates = isinstance(on, Round) or not standing.in_force(now)
             if not self._follow(standing, updates=updates):
                 return self._plan_frozen(standing, on, None)
+            arguments = policy.decides(on, self._find)  # by rows as the planner now has them
             log = self._log
             place = len(log.entries)
             try:

@@ -126,12 +126,10 @@ class Stage:
         self.notes.append((settings or {}, labels or {}))
         return len(self.notes) - 1
 
-    def names_of(self, table: str, rows: Sequence[int]) -> list[str | int | None]:
-        """Return names; None: the row has gone."""
-        core = self.core
-        names = [core.name(table, row) for row in rows]
-        there = [core.find(table, str(name)) == row for name, row in zip(names, rows, strict=True)]
-        return [name if is_there else None for name, is_there in zip(names, there, strict=True)]
+    def in_order(self, table: str, rows: Sequence[int]) -> list[int]:
+        """Return those of some rows that are there, in canonical order."""
+        there: list[int] = self.core.in_order(table, rows)
+        return there
 
     def settings_by_row(self, rows: Iterable[tuple[str, Any]]) -> dict[str, dict[int, Mapping[str, Any]]]:
         """Return by table and row the settings of rows by name, as far as they are there."""

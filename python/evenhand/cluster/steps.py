@@ -115,7 +115,7 @@ def events_of(plan: Plan, stage: Stage) -> list[Event] | None:
             else:
                 reserves.append(i)
     soft = plan.decisions.soft if reserves else []
-    if reserves and plan.policy.RECORD.reserves_anew:
+    if any(soft[i] for i in reserves):  # what is planned ahead is planned anew each time
         now = plan._now
         reserves = [i for i in reserves if not soft[i] or (decisions[i].at or now) <= now]
     names = free_names(stage.named("reservations"), [str(decisions[i].request) for i in reserves])

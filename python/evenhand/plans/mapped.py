@@ -123,13 +123,12 @@ class MappedCore:
 
     def _listed(
         self, columns: Mapping[str, NDArray[Any]], tables: Mapping[str, str], name: str
-    ) -> dict[str, NDArray[Any]]:
-        """Return pairs of rows of one table, without those that have gone."""
-        places = self._places[tables[name]]
-        pair = [np.asarray(columns[key]) for key in (name, f"{name}_of")]
-        rows = [places[np.where(live < len(places) - 1, live, -1)].astype(live.dtype) for live in pair]
-        both = (rows[0] >= 0) & (rows[1] >= 0)
-        return {name: rows[0][both], f"{name}_of": rows[1][both]}
+    ) -> dict[str, Any]:
+        """Return names, each of a row, without those of rows that have gone."""
+        places, live = self._places[tables[name]], np.asarray(columns[f"{name}_of"])
+        rows = places[np.where(live < len(places) - 1, live, -1)].astype(live.dtype)
+        there = np.flatnonzero(rows >= 0).tolist()
+        return {name: [columns[name][row] for row in there], f"{name}_of": rows[there]}
 
     def _sorted(self, columns: dict[str, NDArray[Any]], by: str) -> dict[str, NDArray[Any]]:
         order = np.argsort(columns[by], kind="stable")

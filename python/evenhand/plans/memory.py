@@ -71,7 +71,7 @@ def _marked(policy: Any, settings: str) -> str:
 
 def read_memory(
     snapshot: Snapshot, policy: Any, state: State | None
-) -> tuple[dict[str, NDArray[Any]], tuple[Diagnostic, ...]]:
+) -> tuple[dict[str, Any], tuple[Diagnostic, ...]]:
     """Return what a state remembers by the snapshot's rows, as the core takes it.
 
     Parameters
@@ -87,7 +87,8 @@ def read_memory(
     -------
     columns : dict of str to array
         Those that the policy's system declares: instants (int64 microseconds) and codes (uint8), one row an
-        element (pools, the root first, then operations), a node, an operation or a request.
+        element (pools, the root first, then operations), a node, an operation or a request; and lists of
+        names, beside the row that each is of.
     diagnostics : tuple of Diagnostic
         Names that left; changed settings; another system.
 
@@ -103,7 +104,7 @@ def read_memory(
     """
     if state is not None:
         state.check_clock(snapshot.now)
-    columns: dict[str, NDArray[Any]] = {}
+    columns: dict[str, Any] = {}
     found: list[Diagnostic] = []
     for table, declared in _by_table(policy):
         count = _count(snapshot, table)
@@ -127,12 +128,12 @@ def read_memory(
                 found_there += [(row, round(instant * 1e6)) for instant in kept.get(name) or ()]
         for column in listed:
             pairs = [
-                (row_of[other], row_of[key])
+                (other, row_of[key])
                 for key, kept in remembered.items()
                 for other in (kept.get(column.name) or ())
-                if key in row_of and other in row_of
+                if key in row_of
             ]
-            columns[column.name] = np.array([other for other, _ in pairs], np.int32)
+            columns[column.name] = [other for other, _ in pairs]  # names: they may come again
             columns[f"{column.name}_of"] = np.array([row for _, row in pairs], np.int32)
         for pairs in instants.values():
             if pairs:
@@ -160,8 +161,19 @@ def _count(snapshot: Snapshot, table: str) -> int:
     return snapshot.operation_count + (snapshot.pool_count if table in _OF_ELEMENTS else 0)
 
 
+def _in_order(snapshot: Snapshot | LiveRows, table: str, rows: Sequence[int]) -> list[int]:
+    """Return those of some ascending rows that are there, in canonical order."""
+    if not isinstance(snapshot, LiveRows) or table == "queues":
+        return list(rows)
+    if table not in _OF_ELEMENTS:
+        return snapshot.in_order(table, rows)
+    pools = snapshot.base.pool_count
+    later = snapshot.in_order("operations", [row - pools for row in rows if row >= pools])
+    return [row for row in rows if row < pools] + [pools + row for row in later]
+
+
 def _keys(snapshot: Snapshot | LiveRows, table: str, rows: Sequence[int] | None = None) -> list[Any]:
-    """Return what rows of a table are called in a state; by default all of them; None: it has gone."""
+    """Return what rows of a table are called in a state; by default all of them."""
     if isinstance(snapshot, LiveRows):
         return _live_keys(snapshot, table, rows or ())
     rows = range(_count(snapshot, table)) if rows is None else rows
@@ -176,11 +188,14 @@ def _live_keys(live: LiveRows, table: str, rows: Sequence[int]) -> list[Any]:
     if table == "queues":
         return [live.base.names("pools")[row] for row in rows]
     if table not in _OF_ELEMENTS:
-        return live.names_of(table, rows)
+        return [live.name(table, row) for row in rows]
     pools = live.base.pool_count
-    names = live.names_of("operations", [row - pools for row in rows if row >= pools])
-    later = [None if name is None else ("operation", name) for name in names]
-    return [("pool", live.base.element_names[row]) for row in rows if row < pools] + later
+    return [
+        ("pool", live.base.element_names[row])
+        if row < pools
+        else ("operation", live.name("operations", row - pools))
+        for row in rows
+    ]
 
 
 def _code(column: Column, value: Any) -> int:
@@ -230,8 +245,11 @@ class LiveRows(Protocol):
     core: Any
     total_stated: bool
 
-    def names_of(self, table: str, rows: Sequence[int]) -> list[Name | None]:
-        """Return names; None: the row has gone."""
+    def in_order(self, table: str, rows: Sequence[int]) -> list[int]:
+        """Return those of some rows that are there, in canonical order."""
+
+    def name(self, table: str, row: int) -> Name:
+        """Return the name of a row."""
 
     def settings_by_row(self, rows: Iterable[tuple[str, Any]]) -> dict[str, dict[int, Mapping[str, Any]]]:
         """Return by table and row the settings of rows by name, as far as they are there."""
@@ -269,7 +287,8 @@ def next_state(
         single = [column for column in declared if not column.lists]
         columns = [np.asarray(memory[column.name]) for column in single]
         empty = [_nothing(column) for column in single]
-        kept = np.any([values != none for values, none in zip(columns, empty, strict=True)], axis=0)
+        known = np.any([values != none for values, none in zip(columns, empty, strict=True)], axis=0)
+        kept = _in_order(snapshot, table, np.flatnonzero(known).tolist())
         cells = [
             [column.words[code] for code in values[kept].tolist()]
             if column.words
@@ -280,11 +299,8 @@ def next_state(
         ]
         names = [column.name for column in single]
         rows = [dict(zip(names, values, strict=True)) for values in zip(*cells, strict=True)]
-        keys = _keys(snapshot, table, np.flatnonzero(kept).tolist())
-        named = [(key, row) for key, row in zip(keys, rows, strict=True) if key is not None]
-        if table == "requests":  # they come and go: the order of the core's rows says nothing
-            named.sort(key=lambda pair: str(pair[0]))
-        tables[table] = dict(named)
+        keys = _keys(snapshot, table, kept)
+        tables[table] = dict(zip(keys, rows, strict=True))
         for column in listed:
             _list_rows(snapshot, column, memory, tables[table])
     settings = fingerprint(policy)
@@ -296,13 +312,14 @@ def _list_rows(
     snapshot: Snapshot | LiveRows, column: Column, memory: Mapping[str, NDArray[Any]], rows: dict[Any, Any]
 ) -> None:
     """Write lists of names into rows by key; a row without one has an empty list."""
-    others, owners = (np.asarray(memory[name]).tolist() for name in (column.name, f"{column.name}_of"))
+    owners = np.asarray(memory[f"{column.name}_of"]).tolist()
     for row in rows.values():
         row[column.name] = []
-    named = zip(*(_keys(snapshot, column.table, of) for of in (others, owners)), strict=True)
-    for other, owner in named:
-        if other is not None and owner in rows:
-            rows[owner][column.name].append(other)
+    there = _in_order(snapshot, column.table, sorted({*owners}))
+    key_of = dict(zip(there, _keys(snapshot, column.table, there), strict=True))
+    for other, owner in zip(memory[column.name], owners, strict=True):
+        if (key := key_of.get(owner)) in rows:
+            rows[key][column.name].append(other)
 
 
 def _many(
@@ -315,5 +332,6 @@ def _many(
     of: dict[int, list[Any]] = {}
     for row, time in zip(memory[f"{column.table}_element"].tolist(), times, strict=True):
         of.setdefault(row, []).append(time)
-    keys = _keys(snapshot, column.table, list(of))
-    return {key: {column.name: own} for key, own in zip(keys, of.values(), strict=True) if key is not None}
+    rows = _in_order(snapshot, column.table, sorted(of))
+    keys = _keys(snapshot, column.table, rows)
+    return {key: {column.name: of[row]} for key, row in zip(keys, rows, strict=True)}

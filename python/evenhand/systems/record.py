@@ -84,8 +84,6 @@ class System:
         Whether it computes fair shares, and has a status of every element.
     preempts_operations : bool
         Whether it preempts operations (jobs, sessions) as a whole, not single allocations.
-    reserves_anew : bool
-        Whether each plan works out anew what it reserves for later: such a reservation is no row.
     passes : bool
         Whether a scheduling run has passes, of which one can be made alone.
     presets : tuple of str
@@ -115,7 +113,6 @@ class System:
     memory: tuple[Column, ...] = ()
     shares: bool = False
     preempts_operations: bool = False
-    reserves_anew: bool = False
     passes: bool = False
     presets: tuple[str, ...] = ("documented", "upstream")
     settings_at: tuple[str, ...] = ()

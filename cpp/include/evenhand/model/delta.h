@@ -43,7 +43,7 @@ struct Delta {
   Time progress = kNoTime;            // kTouch
   Beneficiary beneficiary{};          // kPreempt
   Index count = 0;                    // kPending
-  Id before = kNoId;                  // kPutRequest: a row of the same name that went for it
+  Id before = kNoId;                  // kPut..., of a new row: the one of its name that went for it
   bool schedulable = true;            // kSchedulable
 };
 

@@ -53,10 +53,19 @@ struct Trigger {
   bool certificates = false;  // what searches for the least cost were asked is written down
 };
 
-// A named column: one number a row, or one number a row and resource.
+// The name of a row, be it there or not.
+struct RowName {
+  std::string text;
+  bool is_integer = false;
+  friend bool operator==(const RowName&, const RowName&) = default;
+};
+
+// A named column: one number a row, or one number a row and resource; or names.
 struct NamedColumn {
   const char* name;
-  std::variant<Column<double>, Column<std::int64_t>, Column<Id>, Column<std::uint8_t>> values;
+  std::variant<Column<double>, Column<std::int64_t>, Column<Id>, Column<std::uint8_t>,
+               Column<RowName>>
+      values;
   bool by_resource = false;
 };
 using Columns = std::vector<NamedColumn>;

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "evenhand/core/column.h"
+#include "evenhand/core/beside.h"
 #include "evenhand/model/cluster_state.h"
 #include "evenhand/preempt/codes.h"
 #include "evenhand/preempt/proof.h"
@@ -77,15 +77,15 @@ class Pace {
   Spared spared(const ClusterState& state, Id slot);  // an allocation
   // A victim of the operation is taken now.
   void took(const ClusterState& state, Id operation);
-  // It has gone: another may get its number.
-  void forget(Id operation) noexcept;
+  // An operation came, in the place of another one or of none (kNoId).
+  void come(Id operation, Id instead_of) { last_.come(operation, instead_of); }
 
   // The first place of `operations`, victims of one step in this order, from which on it and some
   // more are beyond the caps: places are added, with the pool at its cap.
   void beyond_caps(const ClusterState& state, std::span<const Id> operations,
                    std::vector<std::pair<Id, Spared>>& places) const;
 
-  // What still counts, pools before operations, each in the order of time.
+  // What still counted at the last trigger, pools before operations, each in the order of time.
   VictimTimes memory(const ClusterState& state) const;
 
  private:
@@ -102,9 +102,6 @@ class Pace {
   void watch(Time instant) noexcept {
     if (instant > now_ && (due_ == kNoTime || instant < due_)) due_ = instant;
   }
-  Time last(Id operation) const noexcept {
-    return at(operation) < last_.size() ? last_[operation] : kNoTime;
-  }
   Time ahead(const PaceSettings::Zone& zone, Time& until) const noexcept;
   bool inside(const PaceSettings::Hours& hours, Time& until) const noexcept;
   void find_immune(const ClusterState& state);
@@ -113,7 +110,7 @@ class Pace {
   PaceSettings set_;
   bool on_ = false;
   Time now_ = kNoTime, due_ = kNoTime;
-  Column<Time> last_;  // O, as far as there are any
+  Beside<Time> last_ = Absent(kNoTime);  // O
   std::vector<Window> windows_;
   Column<Id> window_of_;  // P: in windows_, of the nearest pool from it upwards; kNoId: none
   // P: the nearest pool from it upwards that is immune; kNoId: none. Empty: none has hours.

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "evenhand/core/beside.h"
 #include "evenhand/model/cluster_state.h"
 
 namespace evenhand {
@@ -18,7 +19,7 @@ enum class VictimCost : std::uint8_t { kVictims, kLostWork, kGiven };
 
 struct VictimCosts {
   VictimCost kind;
-  const Column<Index>& given;  // by operation; empty: 1 each
+  const Beside<Index>& given;  // by operation
   // N x R: what of a node's capacity others have; empty: nothing.
   std::span<const Amount> not_its_own = {};
 

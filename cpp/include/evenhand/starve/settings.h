@@ -2,9 +2,9 @@
 // Source: YTsaurus, pool tree, pool and operation settings of starvation.
 #pragma once
 
-#include <vector>
+#include <limits>
 
-#include "evenhand/core/column.h"
+#include "evenhand/core/beside.h"
 #include "evenhand/model/tables.h"
 
 namespace evenhand {
@@ -27,14 +27,14 @@ struct StarvationSettings {
   Column<Amount> usage_threshold;  // R, kUnlimited: unset; empty: none is set
 };
 
-// What rows set of their own; an empty column: no row sets anything.
+// What rows set of their own; by default unset.
 struct OwnStarvationSettings {
-  Column<double> tolerance;                  // E; NaN: unset
-  Column<Time> timeout;                      // E; kNoTime: unset
-  Column<std::int8_t> enable_aggressive;     // P
-  Column<std::int8_t> allow_aggressive;      // P
-  Column<Amount> usage_threshold;            // E x R; kUnlimited: unset
-  Column<std::uint8_t> has_usage_threshold;  // E
+  Beside<double> tolerance = Absent(std::numeric_limits<double>::quiet_NaN());  // E
+  Beside<Time> timeout = Absent(kNoTime);                                       // E
+  Column<std::int8_t> enable_aggressive;                               // P; empty: none sets it
+  Column<std::int8_t> allow_aggressive;                                // likewise
+  Beside<Amount> usage_threshold = Absent(kUnlimited);                 // E x R
+  Beside<std::uint8_t> has_usage_threshold = Absent(std::uint8_t{0});  // E
 };
 
 // What holds for every element (E rows).

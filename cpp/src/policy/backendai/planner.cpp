@@ -48,42 +48,7 @@ void report(const Run& run, Recorder& recorder) {
   }
 }
 
-// Value of a column for rows of which nothing was said.
-template <class T>
-void put(Column<T>& column, std::span<const Id> rows, const Column<T>& cells) {
-  for (std::size_t i = 0; !column.empty() && i < rows.size(); ++i) column[rows[i]] = cells[i];
-}
-
 }  // namespace
-
-void RowSettings::grow(std::size_t count) {
-  const auto to = [count](auto& column, auto absent) {
-    if (column.size() < count) column.resize(count, absent);
-  };
-  to(priority, kOwnOrDefault);
-  to(rank, 0.0);
-  to(domain, kNoId);
-  to(preemptible, kByKind);
-  to(started, std::uint8_t{1});
-  to(refused, std::uint8_t{0});
-  if (!preemption_cost.empty()) to(preemption_cost, Index{1});
-}
-
-void RowSettings::came(std::span<const Id> rows, RowSettings from) {
-  if (rows.empty()) return;
-  from.grow(rows.size());
-  if (!from.preemption_cost.empty() && preemption_cost.empty())
-    preemption_cost.assign(priority.size(), 1);
-  if (!preemption_cost.empty()) from.preemption_cost.resize(rows.size(), 1);
-  grow(std::max(priority.size(), at(std::ranges::max(rows)) + 1));
-  put(priority, rows, from.priority);
-  put(rank, rows, from.rank);
-  put(domain, rows, from.domain);
-  put(preemptible, rows, from.preemptible);
-  put(started, rows, from.started);
-  put(refused, rows, from.refused);
-  put(preemption_cost, rows, from.preemption_cost);
-}
 
 Planner::Planner(Inputs inputs)
     : evenhand::Planner(ClusterState(inputs.snapshot)), inputs_(std::move(inputs)) {}
@@ -97,12 +62,11 @@ Planner::Planner(Inputs inputs, std::shared_ptr<ClusterState> state, bool total_
 void Planner::after(const Delta& delta, Id row) {
   if (delta.kind != Delta::Kind::kPutOperation || delta.row != kNoId) return;
   rows_came({&row, 1}, {});
-  if (at(row) < inputs_.last_preempt.size()) inputs_.last_preempt[row] = kNoTime;
-  pace_.forget(row);
+  inputs_.last_preempt.come(row, delta.before);
+  pace_.come(row, delta.before);
 }
 
 void Planner::decide(const Trigger& trigger, Recorder* recorder) {
-  inputs_.rows.grow(at(state_.operations().rows()));
   Run run(inputs_, state_, pace_, recorder != nullptr);
   run.decisions.certify(trigger.certificates);
   run.go();

@@ -33,8 +33,8 @@ Run::Run(const Inputs& inputs, const ClusterState& state, Pace& pace, bool recor
 
 void Run::read_priorities() {
   const LiveTable<OperationColumns>& rows = state_.operations();
-  priority_ = rows_.priority;
-  rank_ = rows_.rank;
+  priority_ = rows_.priority.column(at(state_.operations().rows()));
+  rank_ = rows_.rank.column(at(state_.operations().rows()));
   for (const Id o : operations_)
     if (std::isnan(priority_[o]))
       priority_[o] = rows.get(&OperationColumns::priority_given, o) != 0

@@ -17,8 +17,7 @@ Column<Id> Run::jobs_named(const std::string& name) const {
   }
   if (!found.empty()) return found;
   for (const Id o : operations_)
-    if (at(o) < rows_.job_name.size() && rows_.job_name[at(o)] == name && !name.empty())
-      found.push_back(o);
+    if (!name.empty() && rows_.job_name[o] == name) found.push_back(o);
   // Of several jobs of a name those that run are meant.
   Column<Id> running;
   for (const Id o : found)
@@ -102,7 +101,9 @@ void Run::accept(std::span<const Trigger::Command> commands) {
       commands_.missing.insert(commands_.missing.end(), width_, 0);
       continue;
     }
-    memory.replace(consumer, asked, c.force && c.manager, providers);
+    Column<RowName> named;
+    for (const Id o : providers) named.push_back(name_of(o));
+    memory.replace(consumer, asked, c.force && c.manager, std::move(named));
   }
 }
 

@@ -7,15 +7,6 @@
 namespace evenhand::gridengine {
 namespace {
 
-template <class T>
-void put(std::vector<T>& to, std::span<const Id> rows, const std::vector<T>& cells, T absent) {
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (cells.empty() && at(rows[i]) >= to.size()) continue;
-    if (at(rows[i]) >= to.size()) to.resize(at(rows[i]) + 1, absent);
-    to[at(rows[i])] = cells.empty() ? absent : cells[i];
-  }
-}
-
 // What the recorder's request or allocation met in a run.
 void report(const Run& run, Recorder& recorder) {
   const ClusterState& state = run.state();
@@ -101,59 +92,37 @@ void report(const Run& run, Recorder& recorder) {
 
 }  // namespace
 
-void RowSettings::allocations_came(std::span<const Id> of, const RowSettings& cells) {
-  put(queue, of, cells.queue, kNoId);
-  put(releases, of, cells.releases, std::uint8_t{0});
+void Memory::Named::drop(Id whose) {
+  Named left;
+  for (std::size_t i = 0; i < of.size(); ++i)
+    if (of[i] != whose) left.add(std::move(names[i]), of[i]);
+  *this = std::move(left);
 }
 
-void RowSettings::operations_came(std::span<const Id> of, const RowSettings& cells) {
-  put(job_name, of, cells.job_name, std::string());
-}
-
-void Memory::grow(std::size_t operations) {
-  if (asked.size() < operations) asked.resize(operations, Asked::kNothing);
-  if (forced.size() < operations) forced.resize(operations, 0);
-  if (state.size() < operations) state.resize(operations, 0);
+void Memory::Named::come(Id row, Id instead_of) {
+  drop(row);
+  if (instead_of != kNoId) std::ranges::replace(of, instead_of, row);
 }
 
 void Memory::drop_requests() {
-  std::ranges::fill(asked, Asked::kNothing);
-  std::ranges::fill(forced, 0);
-  providers.clear();
-  providers_of.clear();
+  asked.clear();
+  forced.clear();
+  providers = {};
 }
 
-void Memory::replace(Id consumer, Asked how, bool by_force, const Column<Id>& named) {
-  asked[consumer] = how;
-  forced[consumer] = by_force;
-  Column<Id> left, of;
-  for (std::size_t i = 0; i < providers.size(); ++i)
-    if (providers_of[i] != consumer) {
-      left.push_back(providers[i]);
-      of.push_back(providers_of[i]);
-    }
-  for (const Id o : named) {
-    left.push_back(o);
-    of.push_back(consumer);
-  }
-  providers = std::move(left);
-  providers_of = std::move(of);
+void Memory::replace(Id consumer, Asked how, bool by_force, Column<RowName> named) {
+  asked.set(consumer, how);
+  forced.set(consumer, by_force);
+  providers.drop(consumer);
+  for (RowName& name : named) providers.add(std::move(name), consumer);
 }
 
-// Another row gets its number.
-void Memory::forget(Id operation) {
-  if (at(operation) < asked.size()) replace(operation, Asked::kNothing, false, {});
-  if (at(operation) < state.size()) state[operation] = 0;
-  for (std::size_t i = providers.size(); i-- > 0;)
-    if (providers[i] == operation) {
-      providers.erase(providers.begin() + static_cast<std::ptrdiff_t>(i));
-      providers_of.erase(providers_of.begin() + static_cast<std::ptrdiff_t>(i));
-    }
-  for (std::size_t i = preempted_for.size(); i-- > 0;)
-    if (preempted_for[i] == operation || preempted_for_of[i] == operation) {
-      preempted_for.erase(preempted_for.begin() + static_cast<std::ptrdiff_t>(i));
-      preempted_for_of.erase(preempted_for_of.begin() + static_cast<std::ptrdiff_t>(i));
-    }
+void Memory::come(Id operation, Id instead_of) {
+  asked.come(operation, instead_of);
+  forced.come(operation, instead_of);
+  state.come(operation, instead_of);
+  providers.come(operation, instead_of);
+  preempted_for.come(operation, instead_of);
 }
 
 Planner::Planner(Inputs inputs)
@@ -176,11 +145,11 @@ std::shared_ptr<evenhand::Planner> Planner::copy(std::shared_ptr<ClusterState> s
 void Planner::after(const Delta& delta, Id row) {
   if (delta.row != kNoId && delta.kind != Delta::Kind::kStart) return;
   if (delta.kind == Delta::Kind::kPutOperation) {
-    inputs_.rows.operations_came({&row, 1}, {});
-    memory_.forget(row);
-    pace_.forget(row);
+    inputs_.rows.put_operations({&row, 1}, {});
+    memory_.come(row, delta.before);
+    pace_.come(row, delta.before);
   } else if (delta.kind == Delta::Kind::kStart || delta.kind == Delta::Kind::kStartRow) {
-    inputs_.rows.allocations_came({&row, 1}, {});
+    inputs_.rows.put_allocations({&row, 1}, {});
   }
 }
 
@@ -199,7 +168,6 @@ void Planner::take_over(Run& run, Recorder* recorder) {
 }
 
 void Planner::decide(const Trigger& trigger, Recorder* recorder) {
-  memory_.grow(at(state_.operations().rows()));
   Run run(inputs_, memory_, state_, pace_, recorder != nullptr);
   if (trigger.kind == Trigger::Kind::kCommands)
     run.accept(trigger.commands);
@@ -224,22 +192,14 @@ Columns Planner::elements() const {
 }
 
 Columns Planner::memory() const {
-  Memory now = memory_;
-  now.grow(at(state_.operations().rows()));
-  for (Id o = 0; o < now.state.rows(); ++o) {
-    if (now.state[o] == 0) continue;
-    bool away = std::ranges::any_of(state_.allocations_of(o), [&](Id s) {
-      return state_.away(s) || state_.running(s) || state_.leaving(s);
-    });
-    if (!away) now.state[o] = 0;
-  }
-  Columns out{{"requested", codes(now.asked)},
-              {"forced", std::move(now.forced)},
-              {"preempted_as", std::move(now.state)},
-              {"providers", std::move(now.providers)},
-              {"providers_of", std::move(now.providers_of)},
-              {"preempted_for", std::move(now.preempted_for)},
-              {"preempted_for_of", std::move(now.preempted_for_of)}};
+  const std::size_t operations = at(state_.operations().rows());
+  Columns out{{"requested", codes(memory_.asked.column(operations))},
+              {"forced", memory_.forced.column(operations)},
+              {"preempted_as", memory_.state.column(operations)},
+              {"providers", memory_.providers.names},
+              {"providers_of", memory_.providers.of},
+              {"preempted_for", memory_.preempted_for.names},
+              {"preempted_for_of", memory_.preempted_for.of}};
   put_victims(out, pace_.memory(state_));
   return out;
 }
@@ -247,7 +207,6 @@ Columns Planner::memory() const {
 void Planner::decide_together(std::span<Planner* const> planners) {
   std::vector<std::unique_ptr<Run>> runs;
   for (Planner* p : planners) {
-    p->memory_.grow(at(p->state_.operations().rows()));
     runs.push_back(std::make_unique<Run>(p->inputs_, p->memory_, p->state_, p->pace_, false));
     runs.back()->begin();
   }

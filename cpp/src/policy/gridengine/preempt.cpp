@@ -10,8 +10,9 @@ namespace evenhand::gridengine {
 // action, or all, as few as can be.
 Outcome Run::carry_out(Entry& entry, Asked ask) {
   Column<Id> named;
-  for (Size i = 0; i < before_.providers.size(); ++i)
-    if (before_.providers_of[i] == entry.operation) named.push_back(before_.providers[i]);
+  for (Size i = 0; i < before_.providers.of.size(); ++i)
+    if (before_.providers.of[i] == entry.operation)
+      named.push_back(job_of(before_.providers.names[i]));
   const bool manual = !named.empty() && ask != Asked::kConfigured;
   return preempt(entry, named, ask, !manual,
                  manual ? Reason::kManualPreemption : Reason::kSemiAutomaticPreemption);
@@ -42,7 +43,7 @@ Column<Id> Run::order_of(const Question& question) const {
   if (question.named.empty()) return in_order_;
   Column<Id> found;
   for (const Id o : question.named)
-    if (provider_of_[o] != kNoId) found.push_back(provider_of_[o]);
+    if (o != kNoId && provider_of_[o] != kNoId) found.push_back(provider_of_[o]);
   return found;
 }
 
@@ -300,10 +301,7 @@ void Run::take(Entry& entry, std::span<Provider* const> victims, Reason reason) 
     subordination_.leaves(p->operation);
     pace_.took(state_, p->operation);
     ++preemptees_;
-    if (stops(p->mode)) {
-      memory.preempted_for.push_back(entry.operation);
-      memory.preempted_for_of.push_back(p->operation);
-    }
+    if (stops(p->mode)) memory.preempted_for.add(name_of(entry.operation), p->operation);
     ++tally.jobs;
     becomes_[p->operation] =
         static_cast<std::uint8_t>(p->mode == Mode::kPreempt           ? JobState::kPreempted

@@ -85,8 +85,7 @@ void Run::describe(Provider& p) const {
       else
         rest = true;
     }
-    if (rest && cell(rows_.releases, slot, std::uint8_t{0}) == 0 &&
-        (of == kNoId || set_.has_method[of] == 0))
+    if (rest && rows_.releases[slot] == 0 && (of == kNoId || set_.has_method[of] == 0))
       released = false;
     const Amount swap =
         node == kNoId ? Amount{-1} : state_.nodes().get(&NodeColumns::swap_free, node, Amount{-1});

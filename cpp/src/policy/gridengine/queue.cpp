@@ -34,7 +34,7 @@ void Run::build_calendar() {
   std::vector<Ending> endings;
   for (Id slot = 0; slot < static_cast<Id>(state_.slots()); ++slot) {
     // What is stopped on subordinate ends as if it ran.
-    if (state_.gone(slot) && !subordination_.stopped_slot(slot)) continue;
+    if (state_.gone(slot) && !(state_.away(slot) && subordination_.stopped_slot(slot))) continue;
     const Time end = ends(slot);
     if (!state_.leaving(slot)) due(end);
     if (end != kForever) endings.push_back({end, state_.node_of(slot), slot});
@@ -135,8 +135,8 @@ void Run::stand_behind_preemptors() {
   Column<Id> waits(at(state_.operations().rows()), kNoId), preemptor(waits.size(), kNoId);
   for (Id i = 0; i < static_cast<Id>(queue.size()); ++i)
     if (!queue[at(i)].preemptee) waits[queue[at(i)].operation] = i;
-  for (Size i = 0; i < before_.preempted_for.size(); ++i)
-    preemptor[before_.preempted_for_of[i]] = before_.preempted_for[i];
+  const Memory::Named& known = before_.preempted_for;
+  for (Size i = 0; i < known.of.size(); ++i) preemptor[known.of[i]] = job_of(known.names[i]);
   for (Entry& e : queue) {
     if (!e.preemptee) continue;
     if (const Id of = preemptor[e.operation]; of != kNoId) e.behind = waits[of];
@@ -150,21 +150,33 @@ void Run::remember_preemptors() {
   for (const Entry& e : queue)
     waits[e.operation] |=
         !e.preemptee && e.outcome != Outcome::kStarted && e.outcome != Outcome::kAvailableNow;
-  Column<Id> of, whose;
-  const Size known = before_.preempted_for.size();
-  for (Size i = 0; i < memory.preempted_for.size(); ++i) {
-    const Id o = memory.preempted_for_of[i];
+  Memory::Named left;
+  const Size known = before_.preempted_for.of.size();
+  for (Size i = 0; i < memory.preempted_for.of.size(); ++i) {
+    const Id o = memory.preempted_for.of[i], preemptor = job_of(memory.preempted_for.names[i]);
+    if (preemptor == kNoId || waits[preemptor] == 0 || !state_.operations().present(o) ||
+        becomes_[o] == static_cast<std::uint8_t>(JobState::kRuns))
+      continue;
     const bool gone = i >= known || std::ranges::any_of(state_.allocations_of(o), [&](Id slot) {
                         return state_.away(slot) || state_.leaving(slot);
                       });
-    if (!gone || waits[memory.preempted_for[i]] == 0 ||
-        becomes_[o] == static_cast<std::uint8_t>(JobState::kRuns))
-      continue;
-    of.push_back(memory.preempted_for[i]);
-    whose.push_back(o);
+    if (gone) left.add(std::move(memory.preempted_for.names[i]), o);
   }
-  memory.preempted_for = std::move(of);
-  memory.preempted_for_of = std::move(whose);
+  memory.preempted_for = std::move(left);
+}
+
+// How jobs were preempted, or are to be, as long as anything of them is there.
+void Run::remember_states() {
+  for (const Id o : operations_) {
+    const auto state = static_cast<JobState>(becomes_[o]);
+    if (state == JobState::kPreempted || state == JobState::kEnhancedSuspended ||
+        state == JobState::kSuspended)
+      memory.state.set(o, becomes_[o]);
+    const bool there = std::ranges::any_of(state_.allocations_of(o), [&](Id slot) {
+      return state_.away(slot) || state_.running(slot) || state_.leaving(slot);
+    });
+    if (!there) memory.state.set(o, 0);
+  }
 }
 
 }  // namespace evenhand::gridengine

@@ -27,7 +27,6 @@ Run::Run(const Inputs& inputs, const Memory& before, const ClusterState& state, 
       scratch_(width_),
       freed_(width_),
       kept_(width_) {
-  memory.grow(at(state_.operations().rows()));
   for (Size i = 0; i < nodes_.size(); ++i) {
     place_of_node_[nodes_[i]] = i;
     usable_ += state_.schedulable(nodes_[i]);
@@ -69,12 +68,7 @@ void Run::serve_next() {
 void Run::finish() {
   memory.drop_requests();
   remember_preemptors();
-  for (const Id o : operations_) {
-    const auto state = static_cast<JobState>(becomes_[o]);
-    if (state == JobState::kPreempted || state == JobState::kEnhancedSuspended ||
-        state == JobState::kSuspended)
-      memory.state[o] = becomes_[o];
-  }
+  remember_states();
   if (!queue.empty()) next_due = state_.now();
   subordinate();
 }
@@ -201,7 +195,7 @@ void Run::start(Entry& entry) {
     subordination_.starts(entry.operation, p.node, queue_of(entry, unit), unit.need);
   }
   becomes_[entry.operation] = static_cast<std::uint8_t>(JobState::kRuns);
-  if (entry.preemptee) memory.state[entry.operation] = 0;
+  if (entry.preemptee) memory.state.set(entry.operation, 0);
   entry.outcome = Outcome::kStarted;
 }
 
@@ -295,9 +289,8 @@ Column<std::uint8_t> Run::states() const {
     if (subordination_.stopped(o))
       raise(o, JobState::kSuspended);
     else if (away)
-      raise(o, before_.state.size() > at(o) && before_.state[o] != 0
-                   ? static_cast<JobState>(before_.state[o])
-                   : JobState::kPreempted);
+      raise(o,
+            before_.state[o] != 0 ? static_cast<JobState>(before_.state[o]) : JobState::kPreempted);
     else if (stopped)
       raise(o, JobState::kStopped);
     else if (runs)

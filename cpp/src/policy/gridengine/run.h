@@ -178,13 +178,13 @@ class Run {
     return state_.operations().get(&OperationColumns::priority, operation, 0.0);
   }
   bool is_managed(Size r) const noexcept { return !set_.managed.empty() && set_.managed[r] != 0; }
-  template <class T>
-  static T cell(const Column<T>& column, Id row, T absent) noexcept {
-    return at(row) < column.size() ? column[row] : absent;
+  Asked asked(Id operation) const noexcept { return before_.asked[operation]; }
+  RowName name_of(Id operation) const {
+    const LiveKeys& keys = state_.operations().keys();
+    return {std::string(keys.name(operation)), keys.is_integer(operation)};
   }
-  Asked asked(Id operation) const noexcept {
-    return at(operation) < before_.asked.size() ? before_.asked[operation] : Asked::kNothing;
-  }
+  // kNoId: it has gone.
+  Id job_of(const RowName& name) const { return state_.operations().find(name.text); }
   bool reserves() const noexcept { return set_.max_reservation > 0; }
 
   // queue.cpp
@@ -199,6 +199,7 @@ class Run {
   }
   void stand_behind_preemptors();
   void remember_preemptors();
+  void remember_states();
   void due(Time instant) {
     if (instant > state_.now() && instant < kForever && (next_due == kNoTime || instant < next_due))
       next_due = instant;

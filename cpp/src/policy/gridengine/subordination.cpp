@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <tuple>
 
+#include "evenhand/place/in_order.h"
+
 namespace evenhand::gridengine {
 
 Subordination::Subordination(const ClusterState& state, const Settings& settings,
-                             const RowSettings& rows, const Column<std::uint8_t>& preempted_as)
+                             const RowSettings& rows, const Beside<std::uint8_t>& preempted_as)
     : set_(settings.subordinates),
       state_(state),
       rows_(rows),
@@ -26,13 +28,13 @@ Subordination::Subordination(const ClusterState& state, const Settings& settings
   for (Id o = 0; o < operations; ++o) {
     const std::span<const Id> slots = state.allocations_of(o);
     const auto keeps_all = [&](Id slot) {
-      const Amount* kept = state.kept(slot);
-      return state.away(slot) && kept != nullptr &&
-             std::equal(kept, kept + state.width(), state.amounts(slot));
+      const Amount *kept = state.kept(slot), *has = state.amounts(slot);
+      if (!state.away(slot)) return false;
+      return kept != nullptr
+                 ? std::equal(kept, kept + state.width(), has)
+                 : std::all_of(has, has + state.width(), [](Amount a) { return a == 0; });
     };
-    stopped_[o] = !slots.empty() &&
-                  (preempted_as.size() <= static_cast<std::size_t>(o) || preempted_as[o] == 0) &&
-                  std::ranges::all_of(slots, keeps_all) &&
+    stopped_[o] = !slots.empty() && preempted_as[o] == 0 && std::ranges::all_of(slots, keeps_all) &&
                   std::ranges::any_of(slots, [&](Id slot) { return subject(queue_of(slot)); });
   }
   if (!has_pairs()) return;
@@ -53,9 +55,8 @@ Id Subordination::queue_of_job(Id operation) const noexcept {
 
 // That of its row, else the one that is called like the job's pool.
 Id Subordination::queue_of(Id slot) const noexcept {
-  if (static_cast<std::size_t>(slot) < rows_.queue.size() && rows_.queue[slot] != kNoId)
-    return rows_.queue[slot];
-  return queue_of_job(state_.operation_of(slot));
+  const Id own = rows_.queue[slot];
+  return own != kNoId ? own : queue_of_job(state_.operation_of(slot));
 }
 
 bool Subordination::subject(Id queue) const noexcept {
@@ -108,7 +109,7 @@ void Subordination::read_jobs() {
   status_.assign(stopped_.size(), TaskStatus::kOut);
   tasks_.resize(static_cast<std::size_t>(state_.nodes().rows()));
   for (const Id o : state_.operations().in_order()) {
-    const std::span<const Id> slots = state_.allocations_of(o);
+    const Column<Id> slots = in_order(state_.allocations(), state_.allocations_of(o));
     if (slots.empty() || moved_[o] != Moved::kNot) continue;
     if (stopped(o))
       status_[o] = TaskStatus::kStopped;
@@ -138,16 +139,16 @@ bool Subordination::add_task(Id o, Id node, Id queue) {
 void Subordination::bar_suspended() {
   for (const Id o : state_.operations().in_order()) {
     if (status_[o] == TaskStatus::kOut) continue;
+    const Column<Id> slots = in_order(state_.allocations(), state_.allocations_of(o));
     QueueCount count;
-    const bool barred = std::ranges::any_of(state_.allocations_of(o), [&](Id slot) {
-      return suspended(state_.node_of(slot), queue_of(slot), &count);
-    });
+    const bool barred = std::ranges::any_of(
+        slots, [&](Id slot) { return suspended(state_.node_of(slot), queue_of(slot), &count); });
     if (barred && status_[o] == TaskStatus::kRuns) move(o, true, Reason::kQueueSuspended, count);
-    const bool in_tree = std::ranges::any_of(state_.allocations_of(o), [&](Id slot) {
+    const bool in_tree = std::ranges::any_of(slots, [&](Id slot) {
       return queue_of(slot) != kNoId && set_.parent[queue_of(slot)] != kNoId;
     });
     if (!barred && !in_tree && status_[o] == TaskStatus::kStopped)
-      move(o, false, Reason::kQueueResumed, {queue_of(state_.allocations_of(o)[0])});
+      move(o, false, Reason::kQueueResumed, {queue_of(slots[0])});
     if (barred) status_[o] = TaskStatus::kBarred;
   }
 }

@@ -29,7 +29,7 @@ class Subordination {
 
   // preempted_as: by operation, nonzero where an action of preemption has stopped it.
   Subordination(const ClusterState& state, const Settings& settings, const RowSettings& rows,
-                const Column<std::uint8_t>& preempted_as);
+                const Beside<std::uint8_t>& preempted_as);
 
   bool on() const noexcept { return on_; }
   // Whether the rule has stopped a job, or the job of an allocation, before this run.

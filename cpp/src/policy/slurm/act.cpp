@@ -181,7 +181,7 @@ Outcome Run::preempt_candidates(Id job, const JobRequest& job_request, const Col
   const Id step = step_++;
   for (const Index i : victims) take(job, job_request, i, spots, step);
   start(job, spots, Reason::kFitsOverSuspended, step);
-  memory_.last_preempt[job] = workspace.state.now();
+  memory_.last_preempt.set(job, workspace.state.now());
   return Outcome::kStarted;
 }
 
@@ -209,7 +209,7 @@ void Run::end(Id job, const JobRequest& job_request, const Column<Index>& victim
                   {nullptr, free.data(), needed, nullptr, nullptr});
     ++tally.reservations;
   }
-  memory_.last_preempt[job] = workspace.state.now();
+  memory_.last_preempt.set(job, workspace.state.now());
 }
 
 void Run::count(const Choice& choice, MinimumQuestion question) {

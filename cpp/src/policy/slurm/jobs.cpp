@@ -19,31 +19,12 @@ constexpr double kMinute = 6e7;
 
 double known_or_0(double factor) noexcept { return std::isnan(factor) ? 0.0 : factor; }
 
-template <class T>
-void put(Column<T>& column, std::span<const Id> rows, const Column<T>& cells, T absent) {
-  for (Size i = 0; i < rows.size(); ++i) {
-    const T value = cells.empty() ? absent : cells[i];
-    if (at(rows[i]) >= column.size()) {
-      if (value == absent) continue;
-      column.resize(at(rows[i]) + 1, absent);
-    }
-    column[rows[i]] = value;
-  }
-}
-
 }  // namespace
 
 Jobs::Jobs(const Settings& settings, JobRows rows) : set_(settings), rows_(std::move(rows)) {}
 
 void Jobs::came(std::span<const Id> rows, const JobRows& from) {
-  put(rows_.requeue, rows, from.requeue, JobRows::kAsCluster);
-  for (const auto column : {&JobRows::exclusive, &JobRows::expedited, &JobRows::cancelled})
-    put(rows_.*column, rows, from.*column, std::uint8_t{0});
-  for (const auto column : {&JobRows::eligible, &JobRows::accrue, &JobRows::time_min})
-    put(rows_.*column, rows, from.*column, kNoTime);
-  for (const auto column : {&JobRows::site, &JobRows::nice})
-    put(rows_.*column, rows, from.*column, 0.0);
-  put(rows_.preemption_cost, rows, from.preemption_cost, Index{1});
+  rows_.put(rows, from);
   for (const Id row : rows) touch(row);
 }
 
@@ -171,7 +152,7 @@ void Jobs::measure(const ClusterState& state, Id job) {
   if (!set_.weights.multifactor) return;
   const Column<Id> slots = in_order(state.allocations(), state.allocations_of(job));
   const Column<Id> requests = in_order(state.requests(), state.requests_of(job));
-  const Time accrue = cell(rows_.accrue, job, kNoTime);
+  const Time accrue = rows_.accrue[job];
   since_[j] = accrue != kNoTime
                   ? accrue
                   : state.operations().get(&OperationColumns::start_time, job, kNoTime);
@@ -234,16 +215,15 @@ void Jobs::derive(const ClusterState& state, Id job) {
   tier[j] = parts.tier[p];
   rank[j] = !by_qos ? parts.tier[p] : q == kNoId ? 0 : quality.rank[q];
   mode[j] = !by_qos ? parts.mode[p] : q == kNoId ? set_.mode : quality.mode[q];
-  if (mode[j] == PreemptMode::kSuspend && cell(rows_.cancelled, job, std::uint8_t{0}) != 0)
-    mode[j] = PreemptMode::kCancel;
+  if (mode[j] == PreemptMode::kSuspend && rows_.cancelled[job] != 0) mode[j] = PreemptMode::kCancel;
   grace[j] = !by_qos ? parts.grace[p] : q == kNoId ? 0 : quality.grace[q];
   exempt[j] = q != kNoId && quality.exempt[q] != kNoTime ? quality.exempt[q] : parts.exempt[p];
-  const std::uint8_t own = cell(rows_.requeue, job, JobRows::kAsCluster);
+  const std::uint8_t own = rows_.requeue[job];
   requeue[j] = (own == JobRows::kAsCluster ? set_.requeue : own != 0) &&
                state.operations().get(&OperationColumns::kind, job) == OperationKind::kBatch;
   suspendable[j] = parts.suspendable[p];
-  exclusive[j] = cell(rows_.exclusive, job, std::uint8_t{0}) != 0 || parts.exclusive[p] != 0;
-  eligible[j] = cell(rows_.eligible, job, kNoTime);
+  exclusive[j] = rows_.exclusive[job] != 0 || parts.exclusive[p] != 0;
+  eligible[j] = rows_.eligible[job];
   const bool given =
       state.operations().get(&OperationColumns::priority_given, job, std::uint8_t{0}) != 0;
   own_[j] = given ? state.operations().get(&OperationColumns::priority, job, 0.0) : kNotKnown;
@@ -320,7 +300,7 @@ double Jobs::total(Id job, const double* of) const {
   double sum = 0;
   for (Size f = 0; f < kFixedFactors; ++f) sum += fixed[f] * of[f];
   for (Size t = 0; t < w.tres.size(); ++t) sum += w.tres[t] * of[kFixedFactors + t];
-  sum = sum + cell(rows_.site, job, 0.0) - cell(rows_.nice, job, 0.0);
+  sum = sum + rows_.site[job] - rows_.nice[job];
   return std::min(std::max(std::trunc(sum), 1.0), kHighest);
 }
 
@@ -336,7 +316,7 @@ void Jobs::add_turns(Id job, std::vector<Turn>& to) const {
       its = total(job, there.data());
     }
     const Size p = at(place.partition);
-    const bool whole = cell(rows_.exclusive, job, std::uint8_t{0}) != 0;
+    const bool whole = rows_.exclusive[job] != 0;
     to.push_back({job, place.partition, set_.partitions.tier[p], its,
                   static_cast<std::uint8_t>(whole || set_.partitions.exclusive[p] != 0)});
   }
@@ -347,8 +327,6 @@ void Jobs::update(const ClusterState& state) {
   const bool multifactor = set_.weights.multifactor;
   const auto grow = [&]<class... T>(Column<T>&... columns) { (columns.resize(count), ...); };
   for (Size j = partition.size(); j < count; ++j) touch(static_cast<Id>(j));
-  if (!rows_.preemption_cost.empty() && rows_.preemption_cost.size() < count)
-    rows_.preemption_cost.resize(count, 1);
   grow(partition, qos, tier, rank, priority, mode, grace, exempt, requeue, suspendable, exclusive,
        eligible, started, share_unknown, own_, asks_, settled_);
   if (multifactor) {

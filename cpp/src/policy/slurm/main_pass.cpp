@@ -53,7 +53,6 @@ void Run::begin(const Trigger& trigger, Recorder* recorder) {
   step_ = 0;
   workspace.pace.begin(state);
   if (workspace.pace.on()) held_by_pace_.assign(jobs, {});
-  memory_.last_preempt.resize(jobs, kNoTime);
   for (Id i = 0; i < state.reservations().rows(); ++i) reserved_ |= keeps_room(state, i);
   for (const Leaving& l : state.leaving()) {
     const Time gone = deadline(l.slot);

@@ -91,8 +91,8 @@ void Planner::after(const Delta& delta, Id row) {
       if (delta.row != kNoId) return jobs_.touch(row);
       // One that comes has the defaults, whatever was said of one with its number.
       jobs_.came({&row, 1}, {});
-      if (at(row) < memory_.last_preempt.size()) memory_.last_preempt[row] = kNoTime;
-      workspace_.pace.forget(row);
+      memory_.last_preempt.come(row, delta.before);
+      workspace_.pace.come(row, delta.before);
       return;
     default:
       return;
@@ -113,7 +113,7 @@ void Planner::decide(const Trigger& trigger, Recorder* recorder) {
 const Decisions& Planner::decisions() const { return run_->decisions; }
 
 Columns Planner::memory() const {
-  Columns out{{"last_preempt", memory_.last_preempt}};
+  Columns out{{"last_preempt", memory_.last_preempt.column(at(state_.operations().rows()))}};
   put_victims(out, workspace_.pace.memory(state_));
   return out;
 }

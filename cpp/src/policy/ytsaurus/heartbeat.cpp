@@ -46,7 +46,6 @@ class Heartbeat {
 
   static constexpr Level kNoLevel = Level::kPreemptible;
 
-  Time& last_preemptive() { return workspace_.memory.last_preemptive[node_]; }
   Index& count(Stage stage, Tally what) { return workspace_.counts[at(stage)][at(what)]; }
 
   // --- graceful mode: asked to leave whether or not its room is wanted
@@ -161,13 +160,14 @@ class Heartbeat {
 
   void preemptive_stages() {
     const bool starts = workspace_.state.schedulable(node_);
-    Time& last = last_preemptive();
+    const Time last = workspace_.memory.last_preemptive[node_];
     if (last != kNoTime && workspace_.state.now() <= last + workspace_.settings.backoff) {
       ++count(Stage::kPreemptive, Tally::kBackoffs);
       observer_.backed_off(workspace_, work_);
       return;
     }
-    last = workspace_.state.now();  // renewed by trying, not by succeeding
+    // Renewed by trying, not by succeeding.
+    workspace_.memory.last_preemptive.set(node_, workspace_.state.now());
     for (const StageRule& rule : workspace_.stages(node_)) {
       observer_.before(workspace_, work_, rule.stage);
       const bool started = run_stage(rule, starts);
@@ -252,13 +252,11 @@ class Heartbeat {
   }
 
   void overcommit_pass() {
-    Time& since = workspace_.memory.overcommitted_since[node_];
-    if (!work_.overcommitted()) {
-      since = kNoTime;
-      return;
-    }
+    Beside<Time>& clock = workspace_.memory.overcommitted_since;
+    if (!work_.overcommitted()) return clock.set(node_, kNoTime);
     const Time now = workspace_.state.now(), delay = workspace_.settings.overcommit_delay;
-    if (since == kNoTime) since = now;
+    if (clock[node_] == kNoTime) clock.set(node_, now);
+    const Time since = clock[node_];
     if (delay > 0 && now <= since + delay) return;
     ++count(Stage::kOvercommit, Tally::kRuns);
     for (const Id slot : work_.beyond_capacity()) {
@@ -268,7 +266,7 @@ class Heartbeat {
                           .step = work_.next_step()});
       ++count(Stage::kOvercommit, Tally::kVictims);
     }
-    if (!work_.overcommitted()) since = kNoTime;
+    if (!work_.overcommitted()) clock.set(node_, kNoTime);
   }
 
   Workspace& workspace_;

@@ -144,10 +144,11 @@ Column<Group> Planner::groups() const {
 Columns Planner::memory() const {
   const Memory& m = workspace_->memory;
   const StarvationClocks& clocks = workspace_->last.starvation.clocks;
+  const Size nodes = at(state_.nodes().rows());
   Columns out{{"since", clocks.since},
               {"starvation", codes(clocks.starvation)},
-              {"last_preemptive", m.last_preemptive},
-              {"overcommitted_since", m.overcommitted_since}};
+              {"last_preemptive", m.last_preemptive.column(nodes)},
+              {"overcommitted_since", m.overcommitted_since.column(nodes)}};
   put_victims(out, workspace_->pace.memory(state_));
   return out;
 }
@@ -158,13 +159,14 @@ std::size_t Planner::memory_bytes() const {
 
 // Each tries what a stage may take, if its back-off has passed.
 void Planner::passed(Id node, Time first, Time period, Time last) {
-  Time& tried = workspace_->memory.last_preemptive[node];
+  Beside<Time>& clock = workspace_->memory.last_preemptive;
+  const Time tried = clock[node];
   const Time backoff = inputs_.settings.backoff;
   if (tried != kNoTime && first <= tried + backoff)
     first += (tried + backoff - first + period) / period * period;
   if (first > last) return;
   const Time step = (backoff / period + 1) * period;
-  tried = first + (last - first) / step * step;
+  clock.set(node, first + (last - first) / step * step);
 }
 
 // Volumes of integral pools move on at every update, and by how far depends on where the last was.

@@ -68,7 +68,7 @@ void ShareInputs::count_work(Id o, const Amount* demand, const RowSettings& rows
     wants |= demand[r] > used[r];
   }
   work_.allocations[o] = waiting;
-  work_.schedulable[o] = wants && !at_or(rows.unschedulable, o, std::uint8_t{0});
+  work_.schedulable[o] = wants && rows.unschedulable[o] == 0;
 }
 
 void ShareInputs::copy_row(Id o) {

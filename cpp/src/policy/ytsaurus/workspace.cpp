@@ -64,14 +64,11 @@ Workspace::Workspace(ClusterState& s, bool live, Settings set, RowSettings own, 
     : WorkspaceData(s, live, std::move(set), std::move(own), std::move(g), std::move(m)),
       state(s),
       selector(s.width()) {
-  const auto nodes = static_cast<Size>(state.nodes().rows());
   whole_usage_counts_ = !settings.starvation.usage_threshold.empty() ||
                         !rows.starvation.has_usage_threshold.empty() ||
                         settings.check_satisfaction || settings.full_host_stage;
-  memory.last_preemptive.resize(nodes, kNoTime);
-  memory.overcommitted_since.resize(nodes, kNoTime);
-  clocked_.resize(nodes, 0);
-  for (Id n = 0; n < state.nodes().rows(); ++n) fit_node(n, false);
+  for (Id n = 0; n < state.nodes().rows(); ++n)
+    if (stated_since(n) != kNoTime) stated_.push_back(n);
   last.starvation.clocks = std::move(memory.clocks);
   came_ = state.requests().in_order();
 }
@@ -86,8 +83,13 @@ Workspace::Workspace(const Workspace& other, ClusterState& s)
 
 void Workspace::update(const VolumeMemory* volumes, bool keep) {
   join_requests();
-  for (const Id node : stated_)
-    if (state.nodes().present(node)) fit_node(node, false);
+  gone_nodes_.clear();
+  stated_.insert(stated_.end(), newly_stated_.begin(), newly_stated_.end());
+  newly_stated_.clear();
+  std::ranges::sort(stated_);
+  stated_.erase(std::ranges::unique(stated_).begin(), stated_.end());
+  std::erase_if(stated_, [&](Id node) { return stated_since(node) == kNoTime; });
+  for (const Id node : stated_) memory.overcommitted_since.set(node, stated_since(node));
   ytsaurus::update(last, state, inputs_, settings, rows, given, engine_, volumes, keep);
   const FairShareResult &now = *last.shares, &then = engine_.before();
   const bool all =
@@ -227,7 +229,7 @@ Workspace::Place Workspace::why_not_on(Id request, Id node) {
     return place == evenhand::Place::kOtherNode ? Place::kOtherNode : Place::kTagMissing;
   if (is_ssd_node(node) && !rows.regular_on_ssd.empty()) {
     const Id o = state.operation_of_request(request);
-    if (!at_or(rows.wants_ssd, o, std::uint8_t{0}))
+    if (rows.wants_ssd[o] == 0)
       for (Id p = state.pool_of(o); p != kNoId; p = parent_of(p))
         if (!rows.regular_on_ssd[p]) return Place::kSsdOnly;
   }
@@ -287,7 +289,6 @@ Id Workspace::shield(Id operation, Stage stage) const {
 
 bool Workspace::cpu_gap(Id slot) const noexcept {
   const Size first = static_cast<Size>(slot) * state.width();
-  if (first >= rows.cpu_limits.size()) return false;
   const Amount* used = state.amounts(slot);
   for (Size r = 0; r < state.width(); ++r)
     if (rows.cpu_limits[first + r] > used[r]) return true;
@@ -346,7 +347,7 @@ void Workspace::check_limits(Id operation) {
 Id Workspace::start_request(Id request, Id node) {
   groups.refresh_unheld(state, state.operation_of_request(request));
   const Id slot = state.start_request(request, node);
-  if (live_) rows.set(state, ClusterState::Table::kAllocations, {&slot, 1}, {});
+  if (live_) rows.put(state, ClusterState::Table::kAllocations, {&slot, 1}, {});
   groups.add(state, slot);
   usage_changed(state.operation_of(slot), false);
   pending_changed(request, state.pending(request));
@@ -367,6 +368,12 @@ void Workspace::begin() {
   held_by_caps_.clear();
   handed.clear();
   pace.begin(state);
+  gone_nodes_.clear();
+  for (const Id node : newly_stated_)
+    if (const Time since = stated_since(node); since != kNoTime)
+      memory.overcommitted_since.set(node, since);
+  stated_.insert(stated_.end(), newly_stated_.begin(), newly_stated_.end());
+  newly_stated_.clear();
   steps = 0;
   if (!live_ || keeps_) return;
   begun_ = state.mark();

@@ -10,6 +10,15 @@ using Size = std::size_t;
 using Kind = Delta::Kind;
 using Table = ClusterState::Table;
 
+// A row comes in the place of another one, whose cell it gets; kNoId: of none.
+template <class T>
+void come(Column<T>& column, Id row, Id instead_of, T absent) {
+  const bool known = instead_of != kNoId && instead_of < column.rows();
+  const T value = known ? column[instead_of] : absent;
+  if (row >= column.rows() && value != absent) column.resize(at(row) + 1, absent);
+  if (row < column.rows()) column[row] = value;
+}
+
 bool is_of_slot(Kind kind) { return kind != Kind::kStart && kind < Kind::kPending; }
 
 }  // namespace
@@ -20,6 +29,8 @@ void Workspace::before(const Delta& delta) {
     case Kind::kPutRequest:
       if (delta.row != kNoId) leave_request(delta.row);
       break;
+    case Kind::kRemoveNode:
+      return node_goes(delta.row);
     case Kind::kPutOperation:
     case Kind::kRemoveOperation:
     case Kind::kStated:
@@ -46,15 +57,15 @@ void Workspace::after(const Delta& delta, Id row) {
     case Kind::kSchedulable:
       return inputs_.set_stale();
     case Kind::kPutNode:
-      rows.set(state, Table::kNodes, {&row, 1}, {});
-      fit_node(row, delta.row == kNoId);
+      rows.put(state, Table::kNodes, {&row, 1}, {});
+      node_came(row, delta.row == kNoId);
       return inputs_.set_stale();
     case Kind::kRemoveNode:
       return inputs_.set_stale();
     case Kind::kPutOperation:
     case Kind::kRemoveOperation:
     case Kind::kStated:
-      return operation_changed(row, delta.row == kNoId);
+      return operation_changed(row, delta.row == kNoId, delta.before);
     case Kind::kPutRequest:
       came_.push_back(row);
       return inputs_.touch(state.operation_of_request(row));
@@ -66,7 +77,7 @@ void Workspace::after(const Delta& delta, Id row) {
   }
   const Id slot = row;
   if (delta.kind == Kind::kStart || delta.kind == Kind::kStartRow)
-    if (live_) rows.set(state, Table::kAllocations, {&slot, 1}, {});
+    if (live_) rows.put(state, Table::kAllocations, {&slot, 1}, {});
   if (state.running(slot)) groups.add(state, slot);
   if (delta.kind == Kind::kTouch) {
     inputs_.touch(state.operation_of(slot));
@@ -98,17 +109,18 @@ void Workspace::leave_request(Id request) {
 
 // An operation came, has other cells or went. A new one has no share before the next update;
 // what it uses counts at once.
-void Workspace::operation_changed(Id operation, bool fresh) {
+void Workspace::operation_changed(Id operation, bool fresh, Id instead_of) {
   const bool there = state.operations().present(operation);
   const auto e = static_cast<Size>(pools() + operation);
   inputs_.touch_row(operation);
-  rows.set(state, Table::kOperations, {&operation, 1}, {});
+  rows.put(state, Table::kOperations, {&operation, 1}, {});
   groups.fit(static_cast<Size>(state.operations().rows()));
-  StarvationClocks& clocks = last.starvation.clocks;
-  if ((fresh || !there) && e < clocks.since.size()) clocks.since[e] = kNoTime;
-  if ((fresh || !there) && e < clocks.starvation.size())
-    clocks.starvation[e] = Starvation::kNonStarving;
-  if (fresh || !there) pace.forget(operation);
+  if (fresh) {
+    const Id other = instead_of == kNoId ? kNoId : pools() + instead_of;
+    come(last.starvation.clocks.since, pools() + operation, other, kNoTime);
+    come(last.starvation.clocks.starvation, pools() + operation, other, Starvation::kNonStarving);
+    pace.come(operation, instead_of);
+  }
   if (fresh || !there) last.starvation.others.forget(e);
   if (!updated_) return;
   if (fresh) {
@@ -121,8 +133,9 @@ void Workspace::operation_changed(Id operation, bool fresh) {
     inputs_.clear_work(operation);
     const auto pool = static_cast<Size>(state.pool_of(operation));
     EffectiveSettings& effective = found.effective;
-    fit(clocks.since, kNoTime);
-    fit(clocks.starvation, Starvation::kNonStarving);
+    StarvationClocks& clocks = found.clocks;
+    clocks.since.resize(std::max(clocks.since.size(), e + 1), kNoTime);
+    clocks.starvation.resize(std::max(clocks.starvation.size(), e + 1), Starvation::kNonStarving);
     fit(found.status, Status::kNormal);
     fit(found.lowest_starving, kNoId);
     fit(found.lowest_aggressive, kNoId);
@@ -152,24 +165,33 @@ void Workspace::operation_changed(Id operation, bool fresh) {
   if (there) usage_changed(operation, true);
 }
 
-void Workspace::fit_node(Id node, bool fresh) {
-  const auto n = static_cast<Size>(node);
-  if (n >= memory.last_preemptive.size()) {
-    memory.last_preemptive.resize(n + 1, kNoTime);
-    memory.overcommitted_since.resize(n + 1, kNoTime);
-    clocked_.resize(n + 1, 0);
+Time Workspace::stated_since(Id node) const {
+  return state.nodes().get(&NodeColumns::overcommitted_since, node, kNoTime);
+}
+
+// What is remembered of a node is remembered by its name, as long as no plan knows that it has
+// gone.
+void Workspace::node_goes(Id node) {
+  const Time tried = memory.last_preemptive[node], since = memory.overcommitted_since[node];
+  if (tried == kNoTime && since == kNoTime) return;
+  gone_nodes_.insert_or_assign(std::string(state.nodes().keys().name(node)),
+                               std::pair(tried, since));
+}
+
+// What its row says of a clock counts from the next trigger on.
+void Workspace::node_came(Id node, bool fresh) {
+  if (fresh) {
+    const auto known = gone_nodes_.find(state.nodes().keys().name(node));
+    const auto [tried, since] =
+        known == gone_nodes_.end() ? std::pair(kNoTime, kNoTime) : known->second;
+    memory.last_preemptive.set(node, tried);
+    memory.overcommitted_since.set(node, since);
   }
-  if (fresh) memory.last_preemptive[n] = memory.overcommitted_since[n] = kNoTime;
-  if (const Time since = state.nodes().get(&NodeColumns::overcommitted_since, node, kNoTime);
-      since != kNoTime) {
-    memory.overcommitted_since[n] = since;
-    if (!clocked_[n]) stated_.push_back(node);
-    clocked_[n] = 1;
-  }
+  if (stated_since(node) != kNoTime) newly_stated_.push_back(node);
 }
 
 void Workspace::rows_came(Table table, std::span<const Id> of, const RowSettings& cells) {
-  rows.set(state, table, of, cells);
+  rows.put(state, table, of, cells);
   inputs_.set_stale();
   if (table == Table::kAllocations)
     for (const ClusterState::TakenRoom& t : cells.taken) state.set_taken(t.allocation, t.amounts);

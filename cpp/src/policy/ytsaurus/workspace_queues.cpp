@@ -84,7 +84,7 @@ Workspace::Stages Workspace::stages_of(Id o) const {
   Stages found = 0;
   const auto join = [&](Stage stage) { found = static_cast<Stages>(found | 1u << at(stage)); };
   join(Stage::kRegular);
-  const bool ssd = at_or(rows.wants_ssd, o, std::uint8_t{0}) != 0;
+  const bool ssd = rows.wants_ssd[o] != 0;
   const bool aggressive = last.priority[i] == Priority::kAggressive;
   if (last.priority[i] == Priority::kNormal ||
       (aggressive && settings.preemptive_stage_serves_aggressive)) {

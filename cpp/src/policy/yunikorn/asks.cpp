@@ -78,14 +78,13 @@ World Asks::make_world() {
     held.barred.push_back(
         spared || all.get(&AllocationColumns::required_node, s, kNoId) != kNoId ? 1 : 0);
     held.preempted.push_back(taken_[p]);
-    held.resources.push_back(with_zeros(of_row(part_.amounts.row(p, width_)),
-                                        at_or(rows_.held_zeros, s, ResourceMask{0})));
+    held.resources.push_back(with_zeros(of_row(part_.amounts.row(p, width_)), rows_.held_zeros[s]));
     if (const Resource& has = held.resources.back(); zero(has) || !rows_.held_zeros.empty())
       for (const Id q : part_.path(part_.queue[p]))  // the sums have these types, too
         queues.allocated[world_row_[q]].types |= has.types;
   }
   const Rooms unreserved(state_, false);
-  NodeRooms nodes{width_, {}, {}, {}};
+  NodeRooms nodes{width_, {}, {}, {}, state_.nodes().in_order()};
   for (Id n = 0; n < state_.nodes().rows(); ++n) {
     const bool there = state_.nodes().present(n);
     nodes.schedulable.push_back(there && state_.schedulable(n) ? 1 : 0);
@@ -233,7 +232,7 @@ bool Asks::try_to_preempt(Id request, bool nodes_tried, Index& attempts, Size ke
   if (!set_.enabled || attempts <= 0) return false;
   const Time now = state_.now();
   const Time last = asks_.last_attempt[request];
-  const Waiting waiting{at_or(rows_.may_preempt, request, std::uint8_t{1}) != 0,
+  const Waiting waiting{rows_.may_preempt[request] != 0,
                         set_.asks_once && asks_.triggered[request] != 0, needs_node(request),
                         now - state_.requests().get(&RequestColumns::submit_time, request),
                         last == kNoTime ? kNoTime : now - last};
@@ -243,7 +242,7 @@ bool Asks::try_to_preempt(Id request, bool nodes_tried, Index& attempts, Size ke
   }
   --attempts;
   ++tally.attempts;
-  asks_.last_attempt[request] = now;
+  asks_.last_attempt.set(request, now);
   search_->begin(
       {request, world_row_[leaf_of(request)], asked(request), part_.ask_priority[request]});
   // Nodes where it may not stand are no place for it, whatever leaves.
@@ -302,9 +301,9 @@ bool Asks::try_to_preempt(Id request, bool nodes_tried, Index& attempts, Size ke
     }
     world_->preempt(row);
   }
-  if (set_.asks_once && waiting_only(request) <= 1) asks_.triggered[request] = 1;
+  if (set_.asks_once && waiting_only(request) <= 1) asks_.triggered.set(request, 1);
   keep_node(request, found.node, true, kept);
-  asks_.last_attempt[request] = waiting_only(request) > 0 ? last : now;
+  asks_.last_attempt.set(request, waiting_only(request) > 0 ? last : now);
   return true;
 }
 
@@ -394,7 +393,7 @@ void Asks::take_victims_there(Id request, Id node) {
       add_priorities(*facts, place, request);
     world_->preempt(rows[i]);
   }
-  asks_.triggered[request] = 1;
+  asks_.triggered.set(request, 1);
 }
 
 void Asks::quotas(const Column<Time>& since) { quota_of(0, since); }

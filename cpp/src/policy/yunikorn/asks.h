@@ -84,7 +84,7 @@ class Asks : public Run {
   }
   // What an ask needs, also the types of which it asks for 0.
   Resource asked(Id request) const {
-    return with_zeros(of_row(need(request)), at_or(rows_.asked_zeros, request, ResourceMask{0}));
+    return with_zeros(of_row(need(request)), rows_.asked_zeros[request]);
   }
   Time delay_of(Id queue) const {
     return at_or(rows_.delay, part_.pool_of[queue], Time{30'000'000});

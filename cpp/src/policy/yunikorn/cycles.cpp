@@ -216,7 +216,7 @@ std::optional<NoCandidate> Cycles::no_candidate(Id place, Id request, For what) 
 
 // May others be preempted for it, as far as it and its queue say?
 bool Cycles::may_preempt(Id request) const {
-  return at_or(rows_.may_preempt, request, std::uint8_t{1}) != 0 &&
+  return rows_.may_preempt[request] != 0 &&
          (closed_[leaf_of(request)] == 0 || set_.switches.disabled_queues_preempt);
 }
 
@@ -309,10 +309,10 @@ bool Cycles::try_allocate(Id request, For what) {
 void Cycles::missed(Id request) {
   if (noted_[request] != 0) return;
   noted_[request] = 1;
-  ++asks_.missed[request];
+  asks_.missed.set(request, asks_.missed[request] + 1);
   std::int64_t wait = 2;
   for (std::int64_t i = 1; i < asks_.missed[request] && wait < set_.longest_wait; ++i) wait *= 2;
-  asks_.wait[request] = std::min(wait, set_.longest_wait);
+  asks_.wait.set(request, std::min(wait, set_.longest_wait));
 }
 
 void Cycles::served(Id request) {
@@ -325,7 +325,7 @@ void Cycles::allocation() {
   std::ranges::fill(noted_, 0);
   for (Id q = 0; q < pending_.rows(); ++q)
     if (asks_.wait[q] > 0) {
-      --asks_.wait[q];
+      asks_.wait.set(q, asks_.wait[q] - 1);
       masked_[q] = 1;
       outcome_[q] = Outcome::kMissedOpportunity;
       if (pending_[q] <= 0) continue;

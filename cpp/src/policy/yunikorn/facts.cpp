@@ -91,7 +91,7 @@ void Cycles::add_no_candidate(Facts& facts, Id place, Id request, For what) cons
 }
 
 void Cycles::add_may_not_preempt(Facts& facts, Id request) const {
-  const bool own = at_or(rows_.may_preempt, request, std::uint8_t{1}) == 0;
+  const bool own = rows_.may_preempt[request] == 0;
   facts.numbers.emplace_back("may_preempt", own ? 0 : 1);
   facts.numbers.emplace_back("queue_disabled", own ? 0 : 1);
   facts.pools.emplace_back("queue", part_.pool_of[leaf_of(request)]);
@@ -100,7 +100,7 @@ void Cycles::add_may_not_preempt(Facts& facts, Id request) const {
 void Asks::add_wait(Facts& facts, Id request) const {
   const Time submitted = state_.requests().get(&RequestColumns::submit_time, request);
   const Time last = asks_.last_attempt[request], delay = delay_of(leaf_of(request));
-  facts.numbers.emplace_back("may_preempt", at_or(rows_.may_preempt, request, std::uint8_t{1}));
+  facts.numbers.emplace_back("may_preempt", rows_.may_preempt[request]);
   facts.numbers.emplace_back("triggered", set_.asks_once && asks_.triggered[request] != 0 ? 1 : 0);
   facts.times.emplace_back("since", submitted);
   facts.times.emplace_back("until", submitted + delay);

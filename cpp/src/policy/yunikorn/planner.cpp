@@ -11,48 +11,7 @@ namespace {
 
 constexpr Time kNotDue = std::numeric_limits<Time>::max();
 
-// A cell of a column in which absent ones have a default.
-template <class T>
-void set(Column<T>& column, Id row, T value, T absent) {
-  if (column.empty() && value == absent) return;
-  if (column.rows() <= row) column.resize(at(row) + 1, absent);
-  column[row] = value;
-}
-
 }  // namespace
-
-void RowSettings::requests_came(std::span<const Id> rows, const RowSettings& cells) {
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    set(may_preempt, rows[i], at_or(cells.may_preempt, i, std::uint8_t{1}), std::uint8_t{1});
-    set(asked_zeros, rows[i], at_or(cells.asked_zeros, i, ResourceMask{0}), ResourceMask{0});
-  }
-}
-
-void RowSettings::allocations_came(std::span<const Id> rows, const RowSettings& cells) {
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    set(held_zeros, rows[i], at_or(cells.held_zeros, i, ResourceMask{0}), ResourceMask{0});
-}
-
-void AskMemory::grow(std::size_t requests) {
-  missed.resize(std::max(missed.size(), requests), 0);
-  wait.resize(missed.size(), 0);
-  last_attempt.resize(missed.size(), kNoTime);
-  triggered.resize(missed.size(), 0);
-}
-
-void AskMemory::forget(Id request) { missed[request] = wait[request] = 0; }
-
-void AskMemory::begin_anew(Id request, Id as) {
-  const auto set = [&](auto& column, auto nothing) {
-    const auto known = as == kNoId ? nothing : at_or(column, as, nothing);
-    if (at(request) < column.size()) column[request] = known;
-  };
-  if (as != kNoId) grow(at(request) + 1);
-  set(missed, std::int64_t{0});
-  set(wait, std::int64_t{0});
-  set(last_attempt, kNoTime);
-  set(triggered, std::uint8_t{0});
-}
 
 Planner::Planner(Inputs inputs)
     : evenhand::Planner(ClusterState(inputs.snapshot, inputs.rows.taken)),
@@ -99,12 +58,15 @@ void Planner::update(Time now, bool) {
 // nothing is remembered.
 void Planner::after(const Delta& delta, Id row) {
   stale_ = true;
-  if (delta.kind == Delta::Kind::kPending && delta.count == 0) asks_.begin_anew(delta.row, kNoId);
+  if (delta.kind == Delta::Kind::kPending && delta.count == 0) asks_.come(delta.row, kNoId);
+  if (delta.kind == Delta::Kind::kPutRequest) inputs_.rows.put_requests({&row, 1}, {});
+  if (delta.kind == Delta::Kind::kStart || delta.kind == Delta::Kind::kStartRow)
+    inputs_.rows.put_allocations({&row, 1}, {});
   if (delta.row != kNoId) return;
-  if (delta.kind == Delta::Kind::kPutRequest) asks_.begin_anew(row, delta.before);
+  if (delta.kind == Delta::Kind::kPutRequest) asks_.come(row, delta.before);
   if (delta.kind == Delta::Kind::kPutOperation) {
-    if (at(row) < inputs_.last_preempt.size()) inputs_.last_preempt[row] = kNoTime;
-    pace_.forget(row);
+    inputs_.last_preempt.come(row, delta.before);
+    pace_.come(row, delta.before);
   }
 }
 
@@ -138,7 +100,6 @@ Time Planner::quota_due(Time after) const {
 
 void Planner::decide(const Trigger& trigger, Recorder* recorder) {
   if (stale_) read();
-  asks_.grow(at(state_.requests().rows()));
   watch_quotas();
   pace_.begin(state_);
   AskMemory before;
@@ -214,16 +175,15 @@ Counts Planner::counts() const {
 }
 
 Columns Planner::memory() const {
-  AskMemory asks = asks_;
-  asks.grow(at(state_.requests().rows()));
+  const std::size_t asks = at(state_.requests().rows());
   Column<Time> since = over_quota_since_;
   since.resize(at(state_.pools().size()), kNoTime);
   Columns out{{"over_quota_since", std::move(since)},
-              {"last_preempt", inputs_.last_preempt},
-              {"missed", std::move(asks.missed)},
-              {"wait", std::move(asks.wait)},
-              {"last_attempt", std::move(asks.last_attempt)},
-              {"triggered", std::move(asks.triggered)}};
+              {"last_preempt", inputs_.last_preempt.column(at(state_.operations().rows()))},
+              {"missed", asks_.missed.column(asks)},
+              {"wait", asks_.wait.column(asks)},
+              {"last_attempt", asks_.last_attempt.column(asks)},
+              {"triggered", asks_.triggered.column(asks)}};
   put_victims(out, pace_.memory(state_));
   return out;
 }

@@ -35,7 +35,7 @@ Run::Run(const ClusterState& state, const Partition& partition, const Inputs& in
   for (const Leaving& one : state.leaving()) {
     left_.insert(left_.end(), one.left.begin(),
                  one.left.begin() + static_cast<std::ptrdiff_t>(width_));
-    leaving_for_.emplace_back(one.beneficiary.operation, leaving_for_.size());
+    leaving_for_.push_back({one.beneficiary.operation, state.rank(one.slot), leaving_for_.size()});
   }
   std::ranges::sort(leaving_for_);
   const LiveTable<ReservationColumns>& rows = state.reservations();

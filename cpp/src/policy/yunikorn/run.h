@@ -72,10 +72,10 @@ class Run {
   template <class Visit>
   void each_leaving_for(Id request, Visit&& visit) const {
     const Id operation = state_.operation_of_request(request);
-    auto one = std::ranges::lower_bound(leaving_for_, std::pair{operation, Size{0}});
-    for (; one != leaving_for_.end() && one->first == operation; ++one) {
-      const Id whose = state_.leaving()[one->second].beneficiary.request;
-      if (whose == kNoId || whose == request) visit(one->second);
+    auto one = std::ranges::lower_bound(leaving_for_, operation, {}, &LeavingFor::operation);
+    for (; one != leaving_for_.end() && one->operation == operation; ++one) {
+      const Id whose = state_.leaving()[one->place].beneficiary.request;
+      if (whose == kNoId || whose == request) visit(one->place);
     }
   }
   void start(Id request, Id node, Stage stage, std::span<const Id> victims, Reason reason);
@@ -136,8 +136,14 @@ class Run {
   void see_rooms();
   Id nearest(Id request, bool anywhere);
 
-  std::vector<std::pair<Id, Size>> leaving_for_;  // operation, place in `state_.leaving()`
-  Column<Id> handed_of_;                          // of `state_.leaving()`: place in `handed`
+  struct LeavingFor {
+    Id operation;
+    Index rank;
+    Size place;  // in `state_.leaving()`
+    auto operator<=>(const LeavingFor&) const = default;
+  };
+  std::vector<LeavingFor> leaving_for_;  // in order
+  Column<Id> handed_of_;                 // of `state_.leaving()`: place in `handed`
   // Of asks of the same amounts: the first node that may have room, and the one that lacks least,
   // as of a step. Free room only shrinks in a run, but where a reservation is given back.
   Column<Amount> most_free_;    // R

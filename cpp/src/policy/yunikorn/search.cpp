@@ -306,7 +306,7 @@ std::vector<Solution> Search::solutions(bool nodes_tried,
                                         std::vector<std::pair<Id, Id>>& cancelled) {
   keep_nodes(cancelled);
   std::vector<Solution> found;
-  for (Id n = 0; n < world_.nodes().rows(); ++n) {
+  for (const Id n : world_.nodes().order) {
     Solution one;
     if (in_[n] != 0 && victims_on(n, true, one) && (!nodes_tried || one.start >= 0))
       found.push_back(std::move(one));
@@ -327,7 +327,8 @@ Solution Search::first_node(bool nodes_tried) {
     least = std::min(least, bound[n]);
   }
   Solution one;
-  for (Id n = 0; n < in_.rows() && best.start > least; ++n) {
+  for (const Id n : world_.nodes().order) {
+    if (best.start <= least) break;
     if (bound[n] >= best.start) continue;
     if (victims_on(n, false, one) && one.start < best.start) best = one;
   }

@@ -25,6 +25,10 @@ World::World(Queues queues, Held held, NodeRooms nodes, Reserved reserved,
       held_(std::move(held)),
       nodes_(std::move(nodes)),
       reserved_(std::move(reserved)) {
+  if (nodes_.order.empty()) {
+    nodes_.order.resize(at(nodes_.rows()));
+    std::iota(nodes_.order.begin(), nodes_.order.end(), Id{0});
+  }
   Column<Id> rows(at(queues_.rows()));
   std::iota(rows.begin(), rows.end(), Id{0});
   children_ = Groups::by(queues_.parent, queues_.rows(), rows);

@@ -16,10 +16,11 @@ Inputs inputs() {
   scene.node({4});
   scene.allocation(low, 0, {4}, 0);
   scene.request(high, {2});
-  Inputs in{scene.snapshot(), {}, {}, {}};
+  Inputs in{scene.snapshot(), {}, {}};
   in.settings.resource_order = {0};
   in.rows.priority = {5, 10};
-  in.rows.preemptible = in.rows.started = {1, 1};
+  in.rows.preemptible = {1, 1};
+  in.rows.started = {1, 1};
   in.rows.refused = {0, 0};
   return in;
 }
@@ -38,7 +39,7 @@ TEST(BackendAIPlanner, APriorityOfExactlyTheThresholdIsPreemptible) {
   EXPECT_EQ(rows[0].action, Action::kPreempt);
   EXPECT_TRUE(at.state().running(0));
   EXPECT_EQ(at.refusals().rule, (std::vector{Outcome::kWaitsForVictims}));
-  in.rows.priority[0] = 5 + 1e-9;
+  in.rows.priority.set(0, 5 + 1e-9);
   Planner above(in);
   EXPECT_TRUE(decided(above).empty());
   EXPECT_EQ(above.refusals().rule, (std::vector{Outcome::kNoLowerPriority}));
@@ -70,11 +71,11 @@ TEST(BackendAIPlanner, ARowThatComesHasTheDefaults) {
   rows.priority = {1, 2};
   rows.preemption_cost = {3, 4};
   const std::vector<Id> came{1, 3};
-  rows.came(came, {});
+  rows.put(came, {});
   EXPECT_EQ(rows.priority[0], 1);
   for (const std::size_t row : {1, 2, 3}) EXPECT_TRUE(std::isnan(rows.priority[row]));
-  EXPECT_EQ(rows.preemption_cost, (std::vector<Index>{3, 1, 1, 1}));
-  EXPECT_EQ(rows.preemptible, (std::vector<std::uint8_t>(4, RowSettings::kByKind)));
+  EXPECT_EQ(rows.preemption_cost.column(4), (std::vector<Index>{3, 1, 1, 1}));
+  EXPECT_EQ(rows.preemptible[3], RowSettings::kByKind);
 }
 
 TEST(BackendAIPlanner, HandsOnWhatItIsGivenToRemember) {
@@ -82,7 +83,7 @@ TEST(BackendAIPlanner, HandsOnWhatItIsGivenToRemember) {
   in.last_preempt = {7, kNoTime};
   const Columns memory = Planner(in).memory();
   ASSERT_EQ(memory.size(), 1u);
-  EXPECT_EQ(std::get<Column<Time>>(memory[0].values), in.last_preempt);
+  EXPECT_EQ(std::get<Column<Time>>(memory[0].values), in.last_preempt.column(2));
 }
 
 }  // namespace

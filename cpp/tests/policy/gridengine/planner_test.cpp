@@ -47,15 +47,22 @@ TEST(GridEnginePlanner, ACommandForAnUnknownJobIsRefusedByItsPlace) {
 
 TEST(GridEngineMemory, OfAConsumerTheLaterRequestCountsAndARunDropsAll) {
   Memory memory;
-  memory.grow(3);
-  memory.replace(0, Asked::kPreempt, false, {1, 2});
-  memory.replace(0, Asked::kRequeue, true, {2});
+  const RowName a{"a"}, b{"b"}, seven{"7", true};
+  memory.replace(0, Asked::kPreempt, false, {a, seven});
+  memory.replace(1, Asked::kPreempt, false, {a});
+  memory.replace(0, Asked::kRequeue, true, {b});
   EXPECT_EQ(memory.asked[0], Asked::kRequeue);
   EXPECT_EQ(memory.forced[0], 1);
-  EXPECT_EQ(memory.providers, (Column<Id>{2}));
-  memory.forget(2);  // the provider has gone
-  EXPECT_TRUE(memory.providers.empty());
+  EXPECT_EQ(memory.providers.names, (Column<RowName>{a, b}));
+  EXPECT_EQ(memory.providers.of, (Column<Id>{1, 0}));
+  memory.come(2, 0);  // the consumer gets another row
+  EXPECT_EQ(memory.asked[2], Asked::kRequeue);
+  EXPECT_EQ(memory.providers.of, (Column<Id>{1, 2}));
+  memory.come(2, kNoId);  // and another one that number
+  EXPECT_EQ(memory.asked[2], Asked::kNothing);
+  EXPECT_EQ(memory.providers.names, (Column<RowName>{a}));
   memory.drop_requests();
+  EXPECT_TRUE(memory.providers.names.empty());
   EXPECT_EQ(memory.asked[0], Asked::kNothing);
 }
 
@@ -64,9 +71,9 @@ TEST(GridEngineMemory, RowsThatComeHaveTheDefaults) {
   rows.queue = {3, 4};
   rows.releases = {1, 1};
   const Id later = 1;
-  rows.allocations_came({&later, 1}, {});
-  EXPECT_EQ(rows.queue, (Column<Id>{3, kNoId}));
-  EXPECT_EQ(rows.releases, (Column<std::uint8_t>{1, 0}));
+  rows.put_allocations({&later, 1}, {});
+  EXPECT_EQ(rows.queue.column(2), (Column<Id>{3, kNoId}));
+  EXPECT_EQ(rows.releases.column(2), (Column<std::uint8_t>{1, 0}));
 }
 
 }  // namespace

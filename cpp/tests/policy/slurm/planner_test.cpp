@@ -63,7 +63,7 @@ TEST(SlurmPlanner, BacksOffUntilExactlyItsTime) {
   Planner early(in);
   EXPECT_EQ(refused(early), Outcome::kPreemptionBackoff);
   EXPECT_EQ(early.next_due(), kNow + 1);
-  --in.memory.last_preempt[1];
+  in.memory.last_preempt.set(1, in.memory.last_preempt[1] - 1);
   Planner due(in);
   EXPECT_EQ(refused(due), Outcome::kWaitsForVictims);
 }

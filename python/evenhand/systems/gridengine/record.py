@@ -34,7 +34,6 @@ GRIDENGINE: Final = System(
         VICTIMS,
     ),
     preempts_operations=True,
-    reserves_anew=True,
     texts_at="evenhand.systems.gridengine.text.parts",
     reader_at="evenhand.systems.gridengine.text.reading:read",
     settings_at=(

@@ -218,7 +218,7 @@ def later_columns(
 
 
 def _room_taken(snapshot: Snapshot, leaving: Mapping[int, YuniKornAllocation]) -> dict[str, NDArray[Any]]:
-    taken = [(row, own.room_taken) for row, own in leaving.items() if own.room_taken]
+    taken = [(row, own.room_taken) for row, own in leaving.items() if own.room_taken is not None]
     if not taken:
         return {}
     return {

@@ -19,7 +19,7 @@ struct Inputs {
   Snapshot snapshot;
   Settings settings;
   RowSettings rows;
-  Column<Time> last_preempt;  // O: of other policies' memory, handed on as it is
+  Beside<Time> last_preempt = Absent(kNoTime);  // O: of other policies' memory, handed on
   VictimTimes victims{};
 };
 
@@ -36,8 +36,8 @@ class Planner final : public evenhand::Planner {
   Planner(Inputs inputs, std::shared_ptr<ClusterState> state, bool total_stated);
 
   // Settings of operations that came later, a cell each.
-  void rows_came(std::span<const Id> rows, RowSettings cells) {
-    inputs_.rows.came(rows, std::move(cells));
+  void rows_came(std::span<const Id> rows, const RowSettings& cells) {
+    inputs_.rows.put(rows, cells);
   }
 
   void update(Time now, bool) override { state_.advance(now); }
@@ -49,7 +49,7 @@ class Planner final : public evenhand::Planner {
   Refusals refusals() const override { return refusals_; }
   Time next_due() const override { return next_due_; }
   Columns memory() const override {
-    Columns out{{"last_preempt", inputs_.last_preempt}};
+    Columns out{{"last_preempt", inputs_.last_preempt.column(at(state_.operations().rows()))}};
     put_victims(out, pace_.memory(state_));
     return out;
   }

@@ -46,24 +46,30 @@ struct Settings {
   Index max_containers = 0;       // 0: no cap
 };
 
-// What rows of operations set, and what follows from policies of users and projects; a cell each,
-// empty: the default in every row.
+// What rows of operations set, and what follows from policies of users and projects.
 struct RowSettings {
   static constexpr double kOwnOrDefault = std::numeric_limits<double>::quiet_NaN();
   static constexpr std::uint8_t kByKind = 2;
 
-  Column<double> priority;           // kOwnOrDefault: as the operation has it
-  Column<double> rank;               // which may preempt which, where it is not the priority
-  Column<Id> domain;                 // kNoId: none
-  Column<std::uint8_t> preemptible;  // kByKind: it says nothing
-  Column<std::uint8_t> started;      // has ever run
-  Column<std::uint8_t> refused;      // 0, or the Outcome that keeps it out of the queue
-  Column<Index> preemption_cost;     // empty: 1 each
+  Beside<double> priority = Absent(kOwnOrDefault);  // as the operation has it
+  Beside<double> rank = Absent(0.0);  // which may preempt which, where it is not the priority
+  Beside<Id> domain = Absent(kNoId);  // none
+  Beside<std::uint8_t> preemptible = Absent(kByKind);      // it says nothing
+  Beside<std::uint8_t> started = Absent(std::uint8_t{1});  // has ever run
+  Beside<std::uint8_t> refused =
+      Absent(std::uint8_t{0});  // or the Outcome that keeps it out of the queue
+  Beside<Index> preemption_cost = Absent(Index{1});
 
-  // Columns of so many rows.
-  void grow(std::size_t count);
-  // Settings of rows that came or changed.
-  void came(std::span<const Id> rows, RowSettings columns);
+  // Settings of rows that came or changed, or are put without any.
+  void put(std::span<const Id> of, const RowSettings& cells) {
+    priority.put(of, cells.priority);
+    rank.put(of, cells.rank);
+    domain.put(of, cells.domain);
+    preemptible.put(of, cells.preemptible);
+    started.put(of, cells.started);
+    refused.put(of, cells.refused);
+    preemption_cost.put(of, cells.preemption_cost);
+  }
 };
 
 }  // namespace evenhand::backendai

@@ -16,18 +16,30 @@ namespace evenhand::gridengine {
 
 // What outlives a plan: requests that were accepted, and how jobs were preempted.
 struct Memory {
-  Column<Asked> asked;                 // O: for a consumer; empty: none is
-  Column<std::uint8_t> forced;         // O
-  Column<std::uint8_t> state;          // O: JobState of preemptees, 0: nothing is known
-  Column<Id> providers, providers_of;  // operations, in order, each of a consumer
-  // Preemptors that have not started yet, each of a preemptee.
-  Column<Id> preempted_for, preempted_for_of;
+  // Jobs by name, which may have gone and may come again, each of an operation.
+  struct Named {
+    Column<RowName> names;
+    Column<Id> of;
+
+    void add(RowName name, Id whose) {
+      names.push_back(std::move(name));
+      of.push_back(whose);
+    }
+    void drop(Id whose);
+    void come(Id row, Id instead_of);
+  };
+
+  Beside<Asked> asked = Absent(Asked::kNothing);          // O: for a consumer
+  Beside<std::uint8_t> forced = Absent(std::uint8_t{0});  // O
+  Beside<std::uint8_t> state = Absent(std::uint8_t{0});   // O: JobState of preemptees
+  Named providers;                                        // in order, of consumers
+  Named preempted_for;  // preemptors that have not started yet, of preemptees
   VictimTimes victims{};
 
-  void grow(std::size_t operations);
   void drop_requests();
-  void replace(Id consumer, Asked how, bool by_force, const Column<Id>& named);
-  void forget(Id operation);
+  void replace(Id consumer, Asked how, bool by_force, Column<RowName> named);
+  // An operation came, in the place of another one or of none (kNoId).
+  void come(Id operation, Id instead_of);
 };
 
 // Everything that decisions follow from.

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "evenhand/core/beside.h"
 #include "evenhand/place/calendar.h"
 #include "evenhand/policy/gridengine/subordinates.h"
 #include "evenhand/preempt/decision.h"
@@ -66,15 +67,20 @@ struct Settings {
   Index minimum_budget = 20'000;
 };
 
-// What rows set; a cell each, empty: the default in every row.
+// What rows set.
 struct RowSettings {
-  Column<Id> queue;                   // by allocation; kNoId: none
-  Column<std::uint8_t> releases;      // by allocation: lets go of the rest itself
-  std::vector<std::string> job_name;  // by operation; empty: none
+  Beside<Id> queue = Absent(kNoId);                         // by allocation: none
+  Beside<std::uint8_t> releases = Absent(std::uint8_t{0});  // likewise: lets go of the rest itself
+  Beside<std::string> job_name = Absent(std::string());     // by operation: none
 
-  // Settings of rows that came or changed.
-  void allocations_came(std::span<const Id> rows, const RowSettings& cells);
-  void operations_came(std::span<const Id> rows, const RowSettings& cells);
+  // Settings of rows that came or changed, or are put without any.
+  void put_allocations(std::span<const Id> of, const RowSettings& cells) {
+    queue.put(of, cells.queue);
+    releases.put(of, cells.releases);
+  }
+  void put_operations(std::span<const Id> of, const RowSettings& cells) {
+    job_name.put(of, cells.job_name);
+  }
 };
 
 }  // namespace evenhand::gridengine

@@ -19,13 +19,6 @@
 
 namespace evenhand::slurm {
 
-// A column may be shorter than the table: of rows that came later nothing was said.
-template <class T>
-T cell(const Column<T>& column, Id row, T absent) noexcept {
-  const auto i = static_cast<std::size_t>(row);
-  return i < column.size() ? column[i] : absent;
-}
-
 class Jobs {
   using Size = std::size_t;
 
@@ -51,8 +44,8 @@ class Jobs {
 
   const JobRows& rows() const noexcept { return rows_; }
   Size factor_count() const noexcept { return 6 + set_.weights.tres.size(); }
-  bool expedited(Id job) const noexcept { return cell(rows_.expedited, job, std::uint8_t{0}) != 0; }
-  Time time_min(Id job) const noexcept { return cell(rows_.time_min, job, kNoTime); }
+  bool expedited(Id job) const noexcept { return rows_.expedited[job] != 0; }
+  Time time_min(Id job) const noexcept { return rows_.time_min[job]; }
   bool has_node(Id of, Id node) const noexcept { return on_nodes(of)[at(node)] != 0; }
   // Whether a priority depends on the instant.
   bool age() const noexcept { return set_.weights.multifactor; }

@@ -6,10 +6,11 @@
 
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "evenhand/core/column.h"
+#include "evenhand/core/beside.h"
 #include "evenhand/preempt/pace.h"
 #include "evenhand/preempt/victim_cost.h"
 
@@ -123,24 +124,36 @@ struct Turn {
   std::uint8_t exclusive = 0;
 };
 
-// What rows of operations say themselves, one each; empty: the default in every row.
+// What rows of operations say themselves.
 struct JobRows {
-  Column<std::uint8_t> requeue;    // kAsCluster: it says nothing
-  Column<std::uint8_t> exclusive;  // takes whole nodes
-  Column<std::uint8_t> expedited;
-  Column<std::uint8_t> cancelled;  // where it would be suspended
-  Column<Time> eligible;           // kNoTime: at once
-  Column<Time> accrue;             // since when its age counts; kNoTime: its submission
-  Column<Time> time_min;           // shortest time limit, kNoTime: none
-  Column<double> site, nice;
-  Column<Index> preemption_cost;  // 1
-
   static constexpr std::uint8_t kAsCluster = 2;
+
+  Beside<std::uint8_t> requeue = Absent(kAsCluster);         // it says nothing
+  Beside<std::uint8_t> exclusive = Absent(std::uint8_t{0});  // takes whole nodes
+  Beside<std::uint8_t> expedited = Absent(std::uint8_t{0});
+  Beside<std::uint8_t> cancelled = Absent(std::uint8_t{0});  // where it would be suspended
+  Beside<Time> eligible = Absent(kNoTime);                   // at once
+  Beside<Time> accrue = Absent(kNoTime);    // since when its age counts; by default its submission
+  Beside<Time> time_min = Absent(kNoTime);  // shortest time limit
+  Beside<double> site = Absent(0.0), nice = Absent(0.0);
+  Beside<Index> preemption_cost = Absent(Index{1});
+
+  // Settings of rows that came or changed, or are put without any.
+  void put(std::span<const Id> of, const JobRows& cells) {
+    requeue.put(of, cells.requeue);
+    for (const auto column : {&JobRows::exclusive, &JobRows::expedited, &JobRows::cancelled})
+      (this->*column).put(of, cells.*column);
+    for (const auto column : {&JobRows::eligible, &JobRows::accrue, &JobRows::time_min})
+      (this->*column).put(of, cells.*column);
+    for (const auto column : {&JobRows::site, &JobRows::nice})
+      (this->*column).put(of, cells.*column);
+    preemption_cost.put(of, cells.preemption_cost);
+  }
 };
 
 struct Memory {
-  Column<Time> last_preempt;  // O: when others were last preempted for it; kNoTime: never
-  VictimTimes victims{};      // before; of the runs since, Workspace::pace knows
+  Beside<Time> last_preempt = Absent(kNoTime);  // O: when others were last preempted for it
+  VictimTimes victims{};                        // before; of the runs since, Workspace::pace knows
 };
 
 }  // namespace evenhand::slurm

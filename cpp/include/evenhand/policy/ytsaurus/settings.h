@@ -60,24 +60,23 @@ struct Settings {
   Amount full_host_gpus = 8;  // in quanta
 };
 
-// What rows set of their own; an empty column: no row sets anything.
+// What rows set of their own; of pools an empty column: none sets anything.
 struct RowSettings {
   OwnStarvationSettings starvation;
-  Column<std::uint8_t> graceful;        // O
-  Column<Index> preemption_cost;        // O (1)
-  Column<std::uint8_t> unschedulable;   // O
-  Column<std::uint8_t> wants_ssd;       // O
-  Column<std::uint8_t> allow_normal;    // P (1)
-  Column<std::uint8_t> regular_on_ssd;  // P (1)
-  Column<Amount> limits_tolerance;      // P x R
-  Column<std::uint8_t> node_ssd;        // N
-  Column<Amount> cpu_limits;            // A x R: limits of cpus; negative: none
-  Column<std::uint8_t> uses_ssd;        // A
+  Beside<std::uint8_t> graceful = Absent(std::uint8_t{0});       // O
+  Beside<Index> preemption_cost = Absent(Index{1});              // O
+  Beside<std::uint8_t> unschedulable = Absent(std::uint8_t{0});  // O
+  Beside<std::uint8_t> wants_ssd = Absent(std::uint8_t{0});      // O
+  Column<std::uint8_t> allow_normal;                             // P (1)
+  Column<std::uint8_t> regular_on_ssd;                           // P (1)
+  Column<Amount> limits_tolerance;                               // P x R
+  Beside<std::uint8_t> node_ssd = Absent(std::uint8_t{0});       // N
+  Beside<Amount> cpu_limits = Absent(Amount{-1});                // A x R: limits of cpus; none
+  Beside<std::uint8_t> uses_ssd = Absent(std::uint8_t{0});       // A
   std::vector<ClusterState::TakenRoom> taken;
 
-  // Gives rows of a table the cells of `cells`, which has one for each of them, and the default
-  // where a column is empty there; columns grow with the state's rows.
-  void set(const ClusterState& state, ClusterState::Table table, std::span<const Id> rows,
+  // Settings of rows of a table that came or changed, or are put without any.
+  void put(const ClusterState& state, ClusterState::Table table, std::span<const Id> of,
            const RowSettings& cells);
 };
 
@@ -94,8 +93,8 @@ struct SharedSettings {
 // What one update or heartbeat leaves for the next.
 struct Memory {
   StarvationClocks clocks;
-  Column<Time> last_preemptive;      // N; kNoTime: never
-  Column<Time> overcommitted_since;  // N; kNoTime: is not
+  Beside<Time> last_preemptive = Absent(kNoTime);      // N: never
+  Beside<Time> overcommitted_since = Absent(kNoTime);  // N: is not
   VictimTimes victims;
 };
 

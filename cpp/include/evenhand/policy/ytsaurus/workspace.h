@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "evenhand/model/delta.h"
@@ -114,9 +118,11 @@ class WorkspaceData {
   Column<Id> ask_of_;                 // request -> place in asks_; kNoId: it takes no part
   Column<Column<Id>> by_shape_;       // shape -> requests that take part
   Column<Id> shape_place_;            // request -> its place there
-  Column<std::uint8_t> clocked_;      // N: those among stated_
-  Column<Id> stated_;  // nodes with a clock of their own, which counts at each update
-  Column<Id> came_;    // requests that join at the next update
+  Column<Id> stated_;        // nodes with a clock of their own, which counts at each update
+  Column<Id> newly_stated_;  // such that came since the last trigger: at the next one, too
+  // Memory of nodes that have gone since the last trigger: last preemptive, overcommitted since.
+  std::map<std::string, std::pair<Time, Time>, std::less<>> gone_nodes_;
+  Column<Id> came_;  // requests that join at the next update
   // What waits beside what did when nodes were last looked at: in which stages, and shapes of
   // the regular one.
   Stages joined_ = kAllStages;
@@ -223,12 +229,8 @@ class Workspace : public WorkspaceData {
       return static_cast<Group>(given.groups[s]);
     return groups.group(slot);
   }
-  bool is_ssd_node(Id node) const {
-    return settings.ssd_stages && at_or(rows.node_ssd, node, std::uint8_t{0});
-  }
-  bool graceful(Id operation) const {
-    return at_or(rows.graceful, operation, std::uint8_t{0}) != 0;
-  }
+  bool is_ssd_node(Id node) const { return settings.ssd_stages && rows.node_ssd[node] != 0; }
+  bool graceful(Id operation) const { return rows.graceful[operation] != 0; }
   Exposure exposure(Id operation) const noexcept { return exposure_[operation]; }
   // Element that shields an operation's work from a stage (older revisions); kNoId: none.
   Id shield(Id operation, Stage stage) const;
@@ -239,7 +241,7 @@ class Workspace : public WorkspaceData {
     return state.allocations().get(&AllocationColumns::preemptible, slot, std::uint8_t{1}) != 0;
   }
   bool cpu_gap(Id slot) const noexcept;  // uses less cpu than its limit
-  bool uses_ssd(Id slot) const { return at_or_new(rows.uses_ssd, slot); }
+  bool uses_ssd(Id slot) const { return rows.uses_ssd[slot] != 0; }
 
   // Where a request may run at all: tags, its node, SSD bans.
   enum class Place : std::uint8_t { kAllowed, kOtherNode, kTagMissing, kSsdOnly };
@@ -332,9 +334,6 @@ class Workspace : public WorkspaceData {
   Limits limits_of(Id element, bool preemptive) const;
 
  private:
-  bool at_or_new(const Column<std::uint8_t>& column, Id slot) const {
-    return static_cast<std::size_t>(slot) < column.size() && column[slot];
-  }
   bool joined(Id request) const noexcept {
     return request < ask_of_.rows() && ask_of_[request] != kNoId;
   }
@@ -360,8 +359,10 @@ class Workspace : public WorkspaceData {
   void resatisfy(Id operation);
   void set_bounds(Id operation);
   void stay_calm(Id operation);
-  void operation_changed(Id operation, bool fresh);
-  void fit_node(Id node, bool fresh);
+  void operation_changed(Id operation, bool fresh, Id instead_of);
+  Time stated_since(Id node) const;
+  void node_goes(Id node);
+  void node_came(Id node, bool fresh);
   void leave_request(Id request);
   // What is taken back is as the last update knows it.
   void touch(Id operation) {

@@ -18,45 +18,59 @@
 
 namespace evenhand::yunikorn {
 
-// What pools set, with what they inherit, and what requests set; empty: the default in each row.
+// What pools set, with what they inherit (empty: the default in each), and what other rows set.
 struct RowSettings {
-  Column<QueuePolicy> policy;                          // P
-  Column<std::uint8_t> priority_fence;                 // P
-  Column<std::int64_t> offset;                         // P
-  Column<Time> delay, quota_delay;                     // P
-  Column<std::uint8_t> fair, priority_first, managed;  // P: of applications; configured
-  Column<std::uint8_t> may_preempt;                    // Q
-  std::vector<ClusterState::TakenRoom> taken;          // of what leaves: by its beneficiary
-  Column<ResourceMask> asked_zeros, held_zeros;        // Q, A: types that are given as 0
-  Column<double> own_cost;                             // A: of a user's function
-  Column<Id> predicate_of;                             // Q: class of requests; kNoId: none
-  Column<std::uint8_t> predicates;                     // classes x N: whether it may stand there
+  Column<QueuePolicy> policy;                                  // P
+  Column<std::uint8_t> priority_fence;                         // P
+  Column<std::int64_t> offset;                                 // P
+  Column<Time> delay, quota_delay;                             // P
+  Column<std::uint8_t> fair, priority_first, managed;          // P: of applications; configured
+  Beside<std::uint8_t> may_preempt = Absent(std::uint8_t{1});  // Q
+  std::vector<ClusterState::TakenRoom> taken;                  // of what leaves: by its beneficiary
+  // Q, A: types that are given as 0.
+  Beside<ResourceMask> asked_zeros = Absent(ResourceMask{0}), held_zeros = Absent(ResourceMask{0});
+  Column<double> own_cost;          // A: of a user's function
+  Column<Id> predicate_of;          // Q: class of requests; kNoId: none
+  Column<std::uint8_t> predicates;  // classes x N: whether it may stand there
 
-  // Settings of requests, or allocations, that came or changed.
-  void requests_came(std::span<const Id> rows, const RowSettings& cells);
-  void allocations_came(std::span<const Id> rows, const RowSettings& cells);
+  // Settings of rows that came or changed, or are put without any.
+  void put_requests(std::span<const Id> of, const RowSettings& cells) {
+    may_preempt.put(of, cells.may_preempt);
+    asked_zeros.put(of, cells.asked_zeros);
+  }
+  void put_allocations(std::span<const Id> of, const RowSettings& cells) {
+    held_zeros.put(of, cells.held_zeros);
+  }
 };
 
-// What asks remember; Q each.
+// What asks remember.
 struct AskMemory {
-  Column<std::int64_t> missed;  // opportunities in a row
-  Column<std::int64_t> wait;    // allocation cycles that it is still left out of
-  Column<Time> last_attempt;    // per ask: kNoTime: none
-  Column<std::uint8_t> triggered;
+  Beside<std::int64_t> missed = Absent(std::int64_t{0});  // opportunities in a row
+  // Allocation cycles that it is still left out of.
+  Beside<std::int64_t> wait = Absent(std::int64_t{0});
+  Beside<Time> last_attempt = Absent(kNoTime);  // per ask
+  Beside<std::uint8_t> triggered = Absent(std::uint8_t{0});
 
-  void grow(std::size_t requests);
-  void forget(Id request);  // it was placed
-  // What is remembered of a row that came: nothing, or what is of another; kNoId: none.
-  void begin_anew(Id request, Id as);
+  void forget(Id request) {  // it was placed
+    missed.set(request, 0);
+    wait.set(request, 0);
+  }
+  // A request came, in the place of another one or of none (kNoId); or none waits any more.
+  void come(Id request, Id instead_of) {
+    missed.come(request, instead_of);
+    wait.come(request, instead_of);
+    last_attempt.come(request, instead_of);
+    triggered.come(request, instead_of);
+  }
 };
 
 struct Inputs {
   Snapshot snapshot;
   Settings settings;
   RowSettings rows;
-  AskMemory asks;
-  Column<Time> last_preempt;      // O: of other policies' memory, handed on as it is
-  Column<Time> over_quota_since;  // P: since when a pool has been above its max
+  AskMemory asks{};
+  Beside<Time> last_preempt = Absent(kNoTime);  // O: of other policies' memory, handed on
+  Column<Time> over_quota_since{};              // P: since when a pool has been above its max
   VictimTimes victims{};
 };
 
@@ -82,8 +96,8 @@ class Planner final : public evenhand::Planner {
   ~Planner() override;
 
   void rows_came(const std::string& table, std::span<const Id> rows, const RowSettings& cells) {
-    if (table == "requests") inputs_.rows.requests_came(rows, cells);
-    if (table == "allocations") inputs_.rows.allocations_came(rows, cells);
+    if (table == "requests") inputs_.rows.put_requests(rows, cells);
+    if (table == "allocations") inputs_.rows.put_allocations(rows, cells);
     for (const ClusterState::TakenRoom& t : cells.taken) state_.set_taken(t.allocation, t.amounts);
     stale_ = true;
   }

@@ -42,6 +42,7 @@ struct NodeRooms {
   std::size_t width = 0;
   Column<std::uint8_t> schedulable;
   Column<Amount> capacity, free;  // N x R
+  Column<Id> order{};  // those that there are, in canonical order; empty: all, as they stand
 
   Id rows() const noexcept { return schedulable.rows(); }
 };
