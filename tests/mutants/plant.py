@@ -30,12 +30,11 @@ inline const int mutant = [] {
 inline bool planted(int number) noexcept { return number == mutant; }
 }  // namespace evenhand
 """
+# No function: tests count the calls.
 MODULE = """\
 from __future__ import annotations
 import os
 MUTANT = int(os.environ.get("EVENHAND_MUTANT", "0"))
-def planted(number: int) -> bool:
-    return number == MUTANT
 """
 FUTURE = "from __future__ import annotations\n"
 
@@ -62,12 +61,12 @@ def both(d: Defect, indent: str) -> str:
     """Code that does the one or the other."""
     if d.file.endswith(".py"):
         if not d.whole:
-            return f"(({d.new}) if planted({d.number}) else ({d.old}))"
+            return f"(({d.new}) if MUTANT == {d.number} else ({d.old}))"
         block = [
             textwrap.indent(textwrap.dedent(indent + code.rstrip("\n")), indent + "    ")
             for code in (d.new, d.old)
         ]
-        return f"if planted({d.number}):\n{block[0]}\n{indent}else:\n{block[1]}" + "\n" * d.old.endswith("\n")
+        return f"if MUTANT == {d.number}:\n{block[0]}\n{indent}else:\n{block[1]}" + "\n" * d.old.endswith("\n")
     if not d.whole:
         return f"(evenhand::planted({d.number}) ? ({d.new}) : ({d.old}))"
     return f"if (evenhand::planted({d.number})) {{ {d.new} }} else {{ {d.old} }}"
@@ -84,7 +83,7 @@ def plant(source: str, planted: list[Defect]) -> str:
         done = begin + len(d.old)
     text = "".join([*parts, source[done:]])
     if planted[0].file.endswith(".py"):
-        return text.replace(FUTURE, f"{FUTURE}from evenhand._planted import planted\n", 1)
+        return text.replace(FUTURE, f"{FUTURE}from evenhand._planted import MUTANT\n", 1)
     return f'#include "evenhand/planted.h"\n#line 1 "{ROOT / planted[0].file}"\n{text}'
 
 
