@@ -66,7 +66,9 @@ def both(d: Defect, indent: str) -> str:
             textwrap.indent(textwrap.dedent(indent + code.rstrip("\n")), indent + "    ")
             for code in (d.new, d.old)
         ]
-        return f"if MUTANT == {d.number}:\n{block[0]}\n{indent}else:\n{block[1]}" + "\n" * d.old.endswith("\n")
+        return f"if MUTANT == {d.number}:\n{block[0]}\n{indent}else:\n{block[1]}" + "\n" * d.old.endswith(
+            "\n"
+        )
     if not d.whole:
         return f"(evenhand::planted({d.number}) ? ({d.new}) : ({d.old}))"
     return f"if (evenhand::planted({d.number})) {{ {d.new} }} else {{ {d.old} }}"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
+from typing import TYPE_CHECKING, Any
 
 import evenhand as eh
 from evenhand.cluster.stage import Stage
+
+if TYPE_CHECKING:
+    import pytest
 
 ROWS: dict[str, Any] = {
     "now": 100,

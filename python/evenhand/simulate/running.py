@@ -180,11 +180,11 @@ class Simulation:
         ------
         InputError
             If ``until`` is no such instant, or before the beginning; or if there is none, and operations
-            preempt each other in turns, without end: nothing will come or ends by itself, and one of them has
-            been interrupted ``give_up_after`` times, while nothing got done or nearer to its end; or something
-            waits without end: nothing will come or end, and as many updates, passes, cycles or scheduling
-            runs have decided nothing, whatever checkpoints were taken. A run in which all that waits needs
-            more than any node has, or nothing waits, and nothing else is left, just ends.
+            preempt each other in turns, without end: nothing will come or ends by itself, and one of them
+            has been interrupted ``give_up_after`` times, while nothing got done or nearer to its end; or
+            something waits without end: nothing will come or end, and as many updates, passes, cycles or
+            scheduling runs have decided nothing, whatever checkpoints were taken. A run in which all that
+            waits needs more than any node has, or nothing waits, and nothing else is left, just ends.
 
         Notes
         -----
