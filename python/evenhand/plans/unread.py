@@ -41,7 +41,7 @@ def unread_fields(snapshot: Snapshot, policy: Any) -> tuple[Diagnostic, ...]:
 
     Notes
     -----
-    O(cells of the snapshot).
+    O(cells of the snapshot), once for all plans of it.
     """
     reads = getattr(policy, "reads", {})
     if not reads:
@@ -53,7 +53,7 @@ def unread_fields(snapshot: Snapshot, policy: Any) -> tuple[Diagnostic, ...]:
     if reads.get("pools", frozenset()) <= {"parent"}:
         called = not _called(policy).isdisjoint(map(str, snapshot.names("pools")[1:]))
         unused = {*([] if paced else ["parent"]), *([] if paced or called else ["pool"])}
-    for table, given in _given(snapshot).items():
+    for table, given in snapshot._once("given fields", lambda: _given(snapshot)).items():
         read = reads.get(table, frozenset())
         read -= unused & {"pools": {"parent"}, "operations": {"pool"}}.get(table, set())
         strange = sorted(given - read - _ALWAYS - _LEFT.get(table, frozenset()))

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 import evenhand as eh
+from evenhand.plans.unread import unread_fields
+from tests.counting import calls
 
 SLURM = eh.policies.Slurm(
     PreemptType="preempt/partition_prio",
@@ -105,3 +107,15 @@ def test_what_is_on_no_node_fills_none() -> None:
     for nodes in ([], [{"name": "n", "capacity": {"cpu": 1}}]):
         snapshot = eh.Snapshot.from_dict({**rows, "nodes": nodes, "allocations": held})
         assert not [d for d in eh.plan(snapshot, eh.policies.YTsaurus()).diagnostics if "node" in d.code]
+
+
+def test_the_cells_of_a_snapshot_are_looked_at_once() -> None:
+    rows = {"resources": {"cpu": {}}, "operations": [{"name": "o", "qos": "gold", "gang": True}]}
+    snapshot, said = eh.Snapshot.from_dict(rows), []
+    first = calls(lambda: said.append(unread_fields(snapshot, eh.policies.YTsaurus())))
+    again = calls(lambda: said.append(unread_fields(snapshot, eh.policies.YTsaurus())))
+    unread_fields(snapshot, SLURM)
+    said.append(unread_fields(snapshot, eh.policies.YTsaurus()))
+    assert 4 * again < 3 * first
+    assert [dict(one.numbers) for one in said[0]] == [{"operations": ["qos"]}]
+    assert said[0] == said[1] == said[2]
