@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,10 @@ BYTES = 4.0  # beyond parsing, a byte of text
 
 
 @pytest.fixture(scope="module", autouse=True)
-def collected_quickly() -> Iterator[None]:
+def collected_quickly() -> None:
     """Leave aside what other tests keep, which each collection below would look through."""
     gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
+    gc.freeze()  # for good: what stands since the start is frozen, too (tests/conftest.py)
 
 
 def read(text: str) -> eh.InputError | None:
