@@ -21,7 +21,7 @@ from tests.drawing import examples
 from tests.properties.pace import drawn_pace
 from tests.properties.reading import ASIDE, WITNESSES
 
-DRAWN = examples(1.5)
+DRAWN = examples()
 MOST = 5000
 """A search ends as soon as all is found, mostly after 200: so many are drawn only if something is wrong."""
 AT_ONCE = 60
@@ -128,8 +128,13 @@ def essence(one: Drawn) -> Any:
         plan = eh.plan(snapshot, one.policy, one.state, on=one.on, given=one.given)
     except eh.InputError:
         return None
-    said = plan.to_dict()
-    del said["diagnostics"], said["provenance"]
+    said = {
+        "decisions": plan.decisions.to_list(),
+        "refusals": plan.refusals.to_list(),
+        "statuses": plan.job_states.to_dict() or plan.statuses.to_dict(),
+        "groups": plan.groups.to_dict(),
+        "state": plan.state.to_dict(),
+    }
     for refusal in said["refusals"]:
         refusal.pop("message", None)  # rule and numbers in words, with units
     if one.policy.system == "ytsaurus":
