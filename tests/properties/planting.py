@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -10,14 +10,18 @@ from typing import Any
 from evenhand.explain import Explanation
 from evenhand.testing.explanations.checker import found_false
 from evenhand.testing.explanations.world import World
+from tests.drawing import examples
 from tests.properties.explaining import some_plans
 
-__all__ = ["Plant", "in_numbers", "in_outcomes", "other", "planted", "told"]
+__all__ = ["Plant", "each_planted", "in_numbers", "in_outcomes", "other", "planted", "told"]
 
 Plant = Callable[[World, Explanation], Iterable[Explanation]]
 """Makes false explanations of a true one: none where it has no place for them."""
 
-PLANS, PARTS = 150, 10
+Falsehood = tuple[World, Explanation]
+
+PLANS = min(examples(), 150)
+PARTS = 1500 // PLANS
 
 
 @cache
@@ -35,7 +39,16 @@ def told(system: str, part: int) -> list[tuple[World, list[Explanation]]]:
     return found
 
 
-def planted(system: str, plant: Plant) -> list[tuple[World, Explanation]]:
+def each_planted(system: str, plant: Plant, parts: Iterable[int] = range(PARTS)) -> Iterator[Falsehood]:
+    """Yield what is planted into some parts of the drawn plans; into all of them unless said."""
+    for part in parts:
+        for world, explained in told(system, part):
+            for true in explained:
+                for false in plant(world, true):
+                    yield world, false
+
+
+def planted(system: str, plant: Plant) -> list[Falsehood]:
     """Return what is planted into the first part of the drawn plans that has a place for it.
 
     Raises
@@ -44,13 +57,7 @@ def planted(system: str, plant: Plant) -> list[tuple[World, Explanation]]:
         If none has.
     """
     for part in range(PARTS):
-        found = [
-            (world, false)
-            for world, explained in told(system, part)
-            for true in explained
-            for false in plant(world, true)
-        ]
-        if found:
+        if found := [*each_planted(system, plant, [part])]:
             return found
     raise AssertionError(f"{PARTS * PLANS:,} drawn plans of {system} have no place for it")
 

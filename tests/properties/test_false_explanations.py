@@ -16,13 +16,14 @@ from evenhand.plans import Plan
 from evenhand.testing.explanations import check_explanation
 from evenhand.testing.explanations.checker import found_false, told_by
 from evenhand.testing.explanations.world import World
+from tests.drawing import examples
 from tests.properties.explaining import SYSTEMS, some_plans
 from tests.properties.planting import Plant, planted, told
 
 Met = Mapping[str, Any]
 Lie = Callable[[Plan, Met], dict[str, Any] | None]
 
-RETOLD = 40
+RETOLD = min(examples(), 40)
 
 
 def _lies(table: str, codes: tuple[str, ...], lie: Lie) -> Plant:
