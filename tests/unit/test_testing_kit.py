@@ -23,7 +23,10 @@ SYSTEMS = ("ytsaurus", "backendai", "slurm", "yunikorn", "gridengine")
 DRAW_BAR = 25_000  # calls of Python functions: the median
 SHRINK_BAR = 3000  # examples that are tried
 FOUND = settings(settings.get_profile("search"), phases=[Phase.generate])
-QUIET = settings(settings.get_profile("suite"), suppress_health_check=list(HealthCheck))
+#: A law that is broken in one way is broken: no search for other ways.
+QUIET = settings(
+    settings.get_profile("suite"), suppress_health_check=list(HealthCheck), report_multiple_bugs=False
+)
 #: Work beyond a fair share leaves as a whole: the law is soon broken.
 LOSING = eh.policies.YTsaurus(consider_allocation_on_fair_share_bound_preemptible=True)
 TREE = [{"name": "top"}, {"name": "left", "parent": "top"}, {"name": "right", "strong_guarantee": {"cpu": 9}}]

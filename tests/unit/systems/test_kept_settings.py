@@ -33,6 +33,8 @@ ROWS: dict[str, Any] = {
     "requests": [{"name": "r", "operation": "s", "resources": {"slots": 2}}],
 }
 
+SNAPSHOT = eh.Snapshot.from_dict(ROWS)
+
 #: Values of what has a form of its own, and of what goes with other settings only.
 VALUES: Mapping[str, dict[str, Any]] = {
     "fair_share.main_resource": {"fair_share": {"main_resource": "slots"}},
@@ -129,7 +131,7 @@ def through_toml(policy: Any, folder: Path) -> Any:
 
 
 def through_a_cluster(policy: Any, folder: Path) -> Any:
-    made = eh.Cluster(eh.Snapshot.from_dict(ROWS), policy)
+    made = eh.Cluster(SNAPSHOT, policy)
     said(lambda: made.plan())
     made.save(folder / "cluster.json")
     again = eh.Cluster.load(folder / "cluster.json")
@@ -138,7 +140,7 @@ def through_a_cluster(policy: Any, folder: Path) -> Any:
 
 
 def through_a_plan(policy: Any, folder: Path) -> Any:
-    plan = eh.plan(eh.Snapshot.from_dict(ROWS), policy)
+    plan = eh.plan(SNAPSHOT, policy)
     return opened(saved(plan)).policy
 
 
@@ -162,7 +164,7 @@ def said(what: Callable[[], Any]) -> Any:
 
 
 def plan_of(policy: Any) -> Any:
-    return said(lambda: eh.plan(eh.Snapshot.from_dict(ROWS), policy, as_if_waiting="10m").to_json())
+    return said(lambda: eh.plan(SNAPSHOT, policy, as_if_waiting="10m").to_json())
 
 
 def law(policy: Any, folder: Path) -> None:
