@@ -234,7 +234,7 @@ def nothing_is_preempted(plans: Sequence[eh.Plan]) -> None:
 def test_a_machine_finds_a_broken_law() -> None:
     policy = st.just(eh.policies.BackendAI(enabled=True))
     machine = machines.live_cluster_machine(
-        es.cluster_dicts(priorities="all"), policy, [nothing_is_preempted]
+        es.cluster_dicts(priorities="all", min_operations=3), policy, [nothing_is_preempted]
     )
     found = machine_settings(max_examples=200, phases=[Phase.generate])
     with pytest.raises(AssertionError, match="something was preempted"):
