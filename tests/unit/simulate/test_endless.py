@@ -178,6 +178,19 @@ def test_however_many_checkpoints_pass_a_timeout_is_waited_for(literal: bool) ->
     assert list(done["completed"]) == [0, 1]
 
 
+def test_cycles_that_decide_are_not_in_vain() -> None:
+    """Each preempts one for b, as the limit says; the fourth is the last."""
+    pools = [{"name": "x"}, {"name": "y", "strong_guarantee": {"cpu": 4}}]
+    rows = {"name": ["a", "b"], "pool": ["x", "y"], "resources.cpu": [1, 1], "count": [8, 4]}
+    work = Workload(rows | {"submit_time": [0, 1]}, pools=pools)
+    policy = POLICIES["yunikorn"].replace(grace=0.0, limit=0.1)
+    run = Simulation(work.snapshot(nodes=1, cpu=8, now=0), policy, work, give_up_after=2)
+    ended(run)
+    decisions = run.result().decisions
+    found = zip(decisions["time"], decisions["action"], decisions["operation"], strict=True)
+    assert [time for time, action, of in found if (action, of) == ("start", "b")] == [3, 6, 9, 12]
+
+
 @st.composite
 def cut(draw: st.DrawFn) -> tuple[str, int, list[bool], list[bool], bool]:
     size = st.lists(st.booleans(), min_size=13, max_size=13)

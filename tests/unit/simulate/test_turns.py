@@ -128,6 +128,7 @@ def test_work_that_is_saved_gets_done(every: float | None, ends: bool) -> None:
 def test_saving_work_without_an_end_gets_nothing_done(after: int) -> None:
     work = Workload({**ROWS, "run_time": [None, None], "checkpoint_every": [5, 5]})
     run = made(work, give_up_after=after)
+    assert run.advance(None, 2000)
     with pytest.raises(eh.InputError, match=f'"a" has been interrupted {after} times since 20 s'):
         run.run()
     found = turns(run.result(), "a")
