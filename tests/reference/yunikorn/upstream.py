@@ -31,6 +31,7 @@ class Waiting:
     tags: frozenset[str]
     may_preempt: bool = True
     tried: bool = False
+    attempted: bool = False  # which it may only after a while again
 
 
 @dataclass(eq=False)
@@ -224,9 +225,10 @@ class Passes:
         ask = row.ask
         delay = self.world.queues[ask.queue].settings["preemption.delay_s"]
         young = self.now - row.submitted < delay
-        if budget[0] <= 0 or ask.required_node or young or not row.may_preempt:
+        if budget[0] <= 0 or ask.required_node or young or not row.may_preempt or row.attempted:
             return False
         budget[0] -= 1
+        row.attempted = True
         config = {"mode": "nodes", "nodes": [n for n, tags in self.tags.items() if row.tags <= tags]}
         predicates = config if row.tags else None
         attempt = Attempt(self.world, ask, nodes_tried=nodes_tried, predicates=predicates)
@@ -244,6 +246,8 @@ class Passes:
             row.left += 1
         fresh = kept is None or kept.fresh
         self.reserve(Kept(row, outcome.node, 0.0, triggered=True, fresh=fresh, said=True))
+        others = [k for k in self.kept if k.row is row and not k.triggered]
+        row.attempted = row.left == 0 and not others  # each of the others may once, too
         if fresh:
             self.decisions.append(("reserve", ask.key, outcome.node))
         return True
@@ -378,9 +382,7 @@ class Passes:
         return True
 
     def clear(self, row: Waiting, node: str) -> bool:
-        """Let work leave the node that an ask needs; True: this, or an earlier time, some did."""
-        if any(kept.row is row and kept.triggered for kept in self.kept):
-            return True
+        """Let work leave the node that one of an ask needs; True: some does."""
         there = [a for a in self.world.allocations if a.node == node and a.in_app]
         victims = required_victims(row.ask, there, self.free[node])
         self.leave([a.key for a in victims])

@@ -74,6 +74,19 @@ def test_one_of_several_leaves_the_reservations_of_the_others() -> None:
     assert elsewhere.after(plan).reservation_count == 0
 
 
+@pytest.mark.parametrize(("cpu", "second"), [(8, "reserve"), (9, "start"), (10, "start")])
+def test_what_leaves_for_an_ask_has_its_room_until_it_has_gone(cpu: int, second: str) -> None:
+    """One takes free room alone, so that the other does not stand in the same."""
+    leaving = held("x1", "n1", state="preempting", beneficiary={"request": "ask"})
+    nodes = [{"name": "n1", "capacity": {"cpu": cpu}}, {"name": "n2", "capacity": {"cpu": 1}}]
+    requests = [ask("ask", cpu=4, count=2)]
+    snapshot = partition(nodes=nodes, allocations=[leaving], requests=requests, reservations=[])
+    plan = eh.plan(snapshot, UPSTREAM)
+    assert decided(plan) == [("start", "ask", "n1"), (second, "ask", "n1")]
+    assert not plan.taken
+    assert plan.decisions[0].numbers["free_before"] == {"cpu": cpu - 1}
+
+
 def test_nobody_else_starts_on_a_reserved_node() -> None:
     """Whatever the reservation is of; the other one waits, too."""
     rows = [held("x1", "n1"), held("x2", "n2"), held("x3", "n2")]
@@ -147,6 +160,10 @@ def test_victims_move_a_reservation_to_their_node() -> None:
             assert row["node"] == ("n2" if moved else "n1")
 
 
+FOUR = [held(f"x{i}", "n1", i) for i in range(4)]
+OF_FOUR = [{"name": "n1", "capacity": {"cpu": 4}}, {"name": "n2", "capacity": {"cpu": 4}}]
+
+
 def required(**changes: Any) -> eh.Snapshot:
     """All of the first node is used, and one asks for it alone; there is room elsewhere."""
     data = {"requests": [ask("ask", required_node="n1", **changes.pop("ask", {}))], "reservations": []}
@@ -162,6 +179,17 @@ def test_an_ask_that_needs_its_node_preempts_there_with_headroom_alone() -> None
         pools = [{"name": "dev"}, {"name": "prod", "limits": {"cpu": most}}]
         found = eh.plan(required(pools=pools, ask={"resources": {"cpu": 2}}), UPSTREAM)
         assert bool(found.decisions) is (most == 2), rule
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_each_of_an_ask_makes_room_on_the_node_that_it_needs(count: int) -> None:
+    """Once each: nothing more leaves in the next plan, or where victims of one leave already."""
+    cluster = eh.Cluster(required(ask={"count": count}, nodes=OF_FOUR, allocations=FOUR), UPSTREAM)
+    plan = cluster.plan()
+    assert [what for what, *_ in decided(plan)] == ["preempt", "reserve"] * count
+    cluster.carry_out(plan)
+    assert not cluster.plan().decisions
+    assert not eh.plan(cluster.snapshot(), UPSTREAM).decisions
 
 
 def test_it_waits_on_its_node_though_nothing_may_leave() -> None:

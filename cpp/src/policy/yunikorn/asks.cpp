@@ -338,8 +338,7 @@ bool Asks::on_required_node(Id request, Id node) {
     place(request, node, Reason::kFitsFreeRoom);
     return true;
   }
-  take_victims_there(request, node);
-  keep_node(request, node, asks_.triggered[request] != 0, kNew);
+  keep_node(request, node, take_victims_there(request, node), kNew);
   return true;
 }
 
@@ -361,9 +360,10 @@ Outcome Asks::barred_everywhere(Id request) {
   return found;
 }
 
-// Makes room for an ask on the node that it needs, once.
-void Asks::take_victims_there(Id request, Id node) {
-  if (asks_.triggered[request] != 0) return;
+// Makes room for one of an ask on the node that it needs, once. Returns whether anything leaves
+// for it, or did.
+bool Asks::take_victims_there(Id request, Id node) {
+  if (asks_.triggered[request] != 0) return true;
   Held here;
   Column<Id> rows;
   for (const Id row : world_->on_node(node)) {
@@ -384,7 +384,7 @@ void Asks::take_victims_there(Id request, Id node) {
   const RequiredNodeAnswer found =
       required_node_victims(here, free.data(), width_, asked(request), part_.ask_priority[request],
                             !set_.switches.required_node_ignores_free_room, needs, released);
-  if (found.victims.empty()) return;
+  if (found.victims.empty()) return false;
   for (const Id i : found.victims) {
     preempt(place_of_row_[rows[i]], request, node, Stage::kPreemptionCycle,
             Reason::kForRequiredNode);
@@ -393,7 +393,8 @@ void Asks::take_victims_there(Id request, Id node) {
       add_priorities(*facts, place, request);
     world_->preempt(rows[i]);
   }
-  asks_.triggered.set(request, 1);
+  if (waiting_only(request) <= 1) asks_.triggered.set(request, 1);
+  return true;
 }
 
 void Asks::quotas(const Column<Time>& since) { quota_of(0, since); }

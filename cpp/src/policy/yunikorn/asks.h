@@ -64,7 +64,7 @@ class Asks : public Run {
   bool try_to_preempt(Id request, bool nodes_tried, Index& attempts, Size kept = kNew);
   bool on_required_node(Id request, Id node);
   Outcome barred_everywhere(Id request);
-  void take_victims_there(Id request, Id node);
+  bool take_victims_there(Id request, Id node);
   void place(Id request, Id node, Reason reason);
   void quota_of(Id queue, const Column<Time>& since);
 

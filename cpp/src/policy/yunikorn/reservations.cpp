@@ -113,8 +113,7 @@ bool Asks::start_reserved_of(Id operation) {
     }
     if (required && !kept_[i].triggered && !kept_[i].tried && state_.schedulable(node)) {
       kept_[i].tried = true;
-      take_victims_there(request, node);
-      kept_[i].triggered = asks_.triggered[request] != 0;
+      kept_[i].triggered = take_victims_there(request, node);
     }
   }
   for (Size i = 0; i < kept_.size(); ++i) {

@@ -185,31 +185,15 @@ void Run::room_at(Id node) {
   for (Size r = 0; r < width_; ++r) scratch_[r] = rooms_.at(node, r);
 }
 
-// Takes room of what leaves for it first, then of its victims, then what is free; a victim's room
-// beyond that is nobody's.
-void Run::start(Id request, Id node, Stage stage, std::span<const Id> victims, Reason reason) {
-  const Id operation = state_.operation_of_request(request);
-  const Amount* wants = need(request);
-  credit(request, 1);
-  room_at(node);
-  Decision d{.action = Action::kStart, .stage = stage, .reason = reason};
-  d.step = steps_++;
-  d.operation = operation;
-  d.node = node;
-  d.beneficiary = {operation, request};
-  d.request = request;
-  d.at = state_.now();
-  decisions.add(d, {nullptr, scratch_.data(), wants, state_.operation_usage(operation)});
-  ++tally.starts;
-  credit(request, -1);
-
-  Column<Amount> rest(wants, wants + width_);
+// Gives a start room of what leaves for it first, then of its victims, as far as it wants any; a
+// victim's room beyond that is nobody's.
+void Run::hand_over(Id request, Id node, std::span<const Id> victims, Amount* wants) {
   const auto hand = [&](Id slot, Amount* left, Id* known) {
     ClusterState::TakenRoom took{slot, Column<Amount>(width_, 0)};
     bool any = false;
     for (Size r = 0; r < width_; ++r) {
-      took.amounts[r] = std::min(rest[r], left[r]);
-      rest[r] -= took.amounts[r];
+      took.amounts[r] = std::min(wants[r], left[r]);
+      wants[r] -= took.amounts[r];
       left[r] -= took.amounts[r];
       any = any || took.amounts[r] > 0;
     }
@@ -231,6 +215,27 @@ void Run::start(Id request, Id node, Stage stage, std::span<const Id> victims, R
     std::copy_n(part_.amounts.row(place, width_), width_, gives.begin());
     hand(part_.slot[place], gives.data(), nullptr);
   }
+}
+
+// Per ask, what leaves has its room until it has gone, whatever it leaves for.
+void Run::start(Id request, Id node, Stage stage, std::span<const Id> victims, Reason reason) {
+  const Id operation = state_.operation_of_request(request);
+  const Amount* wants = need(request);
+  if (!set_.per_ask) credit(request, 1);
+  room_at(node);
+  Decision d{.action = Action::kStart, .stage = stage, .reason = reason};
+  d.step = steps_++;
+  d.operation = operation;
+  d.node = node;
+  d.beneficiary = {operation, request};
+  d.request = request;
+  d.at = state_.now();
+  decisions.add(d, {nullptr, scratch_.data(), wants, state_.operation_usage(operation)});
+  ++tally.starts;
+  if (!set_.per_ask) credit(request, -1);
+
+  Column<Amount> rest(wants, wants + width_);
+  if (!set_.per_ask) hand_over(request, node, victims, rest.data());
   for (Reservation& one : reserved_of(request))
     if (!one.used && one.node == node) {  // it is what the room was kept for
       give_back(one);

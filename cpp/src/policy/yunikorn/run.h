@@ -79,6 +79,7 @@ class Run {
     }
   }
   void start(Id request, Id node, Stage stage, std::span<const Id> victims, Reason reason);
+  void hand_over(Id request, Id node, std::span<const Id> victims, Amount* wants);
   void preempt(Id place, Id request, Id node, Stage stage, Reason reason);
   void reserve(Id request, Id node, Stage stage);
   void release(Id request, Id node, Stage stage);
