@@ -54,6 +54,16 @@ def test_a_sweep_that_was_killed_is_resumed(tmp_path: Path, monkeypatch: pytest.
     assert pickle.dumps(again.to_dict()) == pickle.dumps(whole.to_dict())
 
 
+def test_half_a_line_behind_all_points_is_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "points.jsonl"
+    space = {"fair_share_starvation_timeout": [5, 10]}
+    eh.sweep(START, POLICY, WORK, space, resume=path)
+    whole = path.read_bytes()
+    path.write_bytes(whole + b'{"point": 1, "met')
+    eh.sweep(START, POLICY, WORK, space, resume=path)
+    assert path.read_bytes() == whole
+
+
 def test_errors_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "points.jsonl"
     space = {"fair_share_starvation_timeout": [5, 600]}

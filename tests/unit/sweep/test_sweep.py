@@ -284,3 +284,13 @@ def test_wrong_waits_are_named(options: dict[str, Any], said: str) -> None:
     snapshot = START if "workload" in options else eh.Snapshot.from_dict(PLANNED)
     with pytest.raises(eh.InputError, match=said):
         eh.sweep(snapshot, POLICY, space={"fair_share_starvation_timeout": [5]}, **options)
+
+
+@pytest.mark.parametrize(("part", "number"), [(0, 1), (0.33, 1), (0.34, 2), (0.66, 2), (0.67, 3), (0.999, 3)])
+def test_each_whole_number_of_a_range_has_an_equal_part_of_the_way(part: float, number: int) -> None:
+    assert repr(eh.sweep.between(1, 3).at(part)) == repr(number)
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, 2.5), (0.5, 3)])
+def test_a_range_with_one_end_that_is_not_whole_has_any_number(low: float, high: float) -> None:
+    assert eh.sweep.between(low, high).at(0.5) == 1.75
