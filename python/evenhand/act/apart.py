@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.act.naming import asking, holding, users
+
 if TYPE_CHECKING:
     from evenhand.act.tasks import Task
     from evenhand.model import Snapshot
 
-__all__ = ["Footprints", "users"]
+__all__ = ["Footprints"]
 
 Footprint = frozenset[tuple[str, str]]
 
@@ -25,26 +27,23 @@ class Footprints:
     snapshot : Snapshot
         Of the plan.
     tasks : sequence of Task
+    whole : bool
+        What their jobs are (`evenhand.act.naming`).
 
     Notes
     -----
     O(allocations + operations), by columns.
     """
 
-    def __init__(self, snapshot: Snapshot, tasks: Sequence[Task]) -> None:
-        core = snapshot._core
-        names = list(map(str, snapshot.names("operations")))
+    def __init__(self, snapshot: Snapshot, tasks: Sequence[Task], *, whole: bool) -> None:
         nodes = list(map(str, snapshot.names("nodes")))
         victims = {job for task in tasks for job in task.victims}
-        rows = {name: row for row, name in enumerate(names) if name in victims}
-        operation = np.asarray(core.column("allocations", "operation"))
-        where = np.asarray(core.column("allocations", "node"))
-        owner = users(snapshot)
+        where = np.asarray(snapshot._core.column("allocations", "node")).tolist()
+        owner = users(snapshot, whole=whole)
         places: dict[str, set[tuple[str, str]]] = {}
-        of_victims = np.isin(operation, np.fromiter(rows.values(), np.int64, len(rows)))
-        for row, node in zip(operation[of_victims].tolist(), where[of_victims].tolist(), strict=True):
-            if node >= 0:
-                places.setdefault(names[row], set()).add(("node", nodes[node]))
+        for job, node in zip(holding(snapshot, whole=whole), where, strict=True):
+            if node >= 0 and job in victims:
+                places.setdefault(job, set()).add(("node", nodes[node]))
         self._of: dict[int, Footprint] = {}
         for task in tasks:
             found = {("node", str(d.node)) for d in task.step.decisions if d.node is not None}
@@ -53,7 +52,7 @@ class Footprints:
                 if job in owner:
                     found.add(("owner", owner[job]))
             self._of[task.step.number] = frozenset(found)
-        self._reach = _Reach(snapshot, tasks)
+        self._reach = _Reach(snapshot, tasks, whole)
 
     def independent(self, waiting: Iterable[Task], running: Iterable[Task]) -> list[Task]:
         """Return the steps that share nothing with one that runs or waits before them.
@@ -80,29 +79,27 @@ class Footprints:
 class _Reach:
     """Where beneficiaries may start, as far as tags and required nodes show."""
 
-    def __init__(self, snapshot: Snapshot, tasks: Sequence[Task]) -> None:
+    def __init__(self, snapshot: Snapshot, tasks: Sequence[Task], whole: bool) -> None:
         core = snapshot._core
         nodes, tags = list(map(str, snapshot.names("nodes"))), _tags(snapshot, "nodes", "tags")
         self._tags = dict(zip(nodes, tags, strict=True))
-        wanted = {str(task.step.beneficiary.operation) for task in tasks if task.step.beneficiary}
-        operations = snapshot.names("operations")
+        wanted = {task.beneficiary for task in tasks}
         self._asks: dict[str, list[tuple[frozenset[str], str | None]]] = {}
         if not snapshot.request_count:
             return
-        of = np.asarray(core.column("requests", "operation")).tolist()
+        jobs = asking(snapshot, whole=whole)
         where = np.asarray(core.column("requests", "required_node")).tolist()
         for row, calls in enumerate(_tags(snapshot, "requests", "node_tags")):
-            name = str(operations[of[row]])
+            name = jobs[row]
             if name in wanted:
                 node = nodes[where[row]] if where[row] >= 0 else None
                 self._asks.setdefault(name, []).append((calls, node))
 
     def may(self, task: Task, nodes: set[str]) -> bool:
         """Whether the beneficiary of a step may start on one of some nodes."""
-        served = task.step.beneficiary
         return any(
             (required is None or node == required) and calls <= self._tags.get(node, frozenset())
-            for calls, required in self._asks.get("" if served is None else str(served.operation), ())
+            for calls, required in self._asks.get(task.beneficiary or "", ())
             for node in nodes
         )
 
@@ -115,15 +112,3 @@ def _tags(snapshot: Snapshot, table: str, column: str) -> list[frozenset[str]]:
     return [
         frozenset(str(words[code]) for code in codes[first:last]) for first, last in itertools.pairwise(ends)
     ]
-
-
-def users(snapshot: Snapshot) -> dict[str, str]:
-    """Return whose each operation is, where that is known; O(operations)."""
-    words, codes = snapshot._core.text("operations", "user")
-    if not len(codes):
-        return {}
-    return {
-        str(name): str(words[code])
-        for name, code in zip(snapshot.names("operations"), codes.tolist(), strict=True)
-        if code >= 0
-    }

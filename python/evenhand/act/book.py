@@ -27,7 +27,8 @@ class Victim:
     asked : bool
         Whether the cluster may have received the command.
     answer : str or None
-        What the driver found out: ``"left"``, ``"ended"`` (by itself), ``"stays"``, ``"unknown"``.
+        What the driver found out: ``"left"``, ``"ended"`` (by itself), ``"restarted"`` (it left, perhaps by
+        another cause: the command may yet arrive), ``"stays"``, ``"unknown"``.
     freed : bool
         Whether a release or resume was found to be done.
     """
@@ -62,7 +63,8 @@ class OpenStep:
 class Owed:
     """What a job is owed yet: ``"release"``, ``"resume"``, or ``"look:<action>"`` (did it arrive?).
 
-    ``since`` is when its step ended, ``outcome`` how.
+    ``since`` is when its step ended, ``outcome`` how; ``given``: the cluster said that it is released, or
+    resumes.
     """
 
     job: str
@@ -72,6 +74,7 @@ class Owed:
     step: int
     since: float
     outcome: str = ""
+    given: bool = False
 
 
 class Book:
@@ -81,7 +84,8 @@ class Book:
     ``refused`` (a step that was not begun, and why) · ``step`` (a step begins: victims, beneficiary,
     reasons) · ``intent`` (an action is about to be asked for) · ``outcome`` (what the cluster said) ·
     ``victim`` (what became of a victim) · ``end`` (of a step: its outcome, why, what is still owed) ·
-    ``settled`` (nothing is owed to a job any more).
+    ``settled`` (nothing is owed to a job any more) · ``found`` (a command that counted as lost has arrived
+    after all: something is owed again).
 
     Attributes
     ----------
@@ -89,6 +93,9 @@ class Book:
         Steps without end, by number.
     owed : dict of str to Owed
         Jobs that have to be released, resumed or looked after.
+    lost : dict of str to Owed
+        Jobs that were to go back to the queue held, and to which nothing is owed any more because that never
+        showed; of the last day at least. ``since`` is when that was given up.
     evictions : list of tuple
         (time, owner, job) of every eviction that was asked for; of the last day at least.
     evicted : int
@@ -106,6 +113,7 @@ class Book:
         self.steps = 0
         self.open: dict[int, OpenStep] = {}
         self.owed: dict[str, Owed] = {}
+        self.lost: dict[str, Owed] = {}
         self.evictions: list[tuple[float, str, str]] = []
         self.evicted = 0
         self.ends: dict[str, int] = {}
@@ -137,7 +145,7 @@ class Book:
         if now < self._now:
             self.evictions = [(min(t, now), owner, job) for t, owner, job in self.evictions]
             self.failures = {name: (count, min(t, now)) for name, (count, t) in self.failures.items()}
-            for owed in self.owed.values():
+            for owed in (*self.owed.values(), *self.lost.values()):
                 owed.since = min(owed.since, now)
             for step in self.open.values():
                 step.began = min(step.began, now)
@@ -163,6 +171,7 @@ class Book:
         step = self.open.get(line["step"])
         victim = step.victims.get(line["job"]) if step is not None else None
         if line["action"] in EVICTIONS and victim is not None:
+            self.lost.pop(victim.name, None)
             victim.asked = True
             self.evicted += 1
             self.evictions.append((line["t"], victim.owner, victim.name))
@@ -171,6 +180,9 @@ class Book:
         step = self.open.get(line["step"])
         if line["action"] == "look" and step is not None:
             step.answered = False
+        owed = self.owed.get(line["job"])
+        if line["action"] in ("release", "resume") and line.get("status") == "done" and owed is not None:
+            owed.given = True
 
     def _victim(self, line: dict[str, Any]) -> None:
         step = self.open.get(line["step"])
@@ -194,7 +206,21 @@ class Book:
                 self.failures[step.beneficiary] = line["failures"], line["t"]
 
     def _settled(self, line: dict[str, Any]) -> None:
-        self.owed.pop(line["job"], None)
+        owed = self.owed.pop(line["job"], None)
+        if owed is None or owed.what != "look:requeue_hold" or owed.given:
+            return
+        if line.get("state") not in ("ended", "gone"):
+            owed.since = line["t"]
+            self.lost = {
+                job: lost for job, lost in self.lost.items() if lost.since >= line["t"] - _REMEMBERED
+            }
+            self.lost[owed.job] = owed
+
+    def _found(self, line: dict[str, Any]) -> None:
+        owed = self.lost.pop(line["job"], None)
+        if owed is not None:
+            owed.what, owed.since = "release", line["t"]
+            self.owed[owed.job] = owed
 
     def _refused(self, line: dict[str, Any]) -> None:
         for code in map(current, line["codes"]):
@@ -218,6 +244,15 @@ class Book:
             found |= {name: step.beneficiary for name, victim in step.victims.items() if victim.asked}
         return {job: beneficiary for job, beneficiary in found.items() if beneficiary is not None}
 
+    def promised(self, but: int | None = None) -> list[tuple[str, str]]:
+        """Return owners and jobs of what steps that began may still ask to leave, but for one of them."""
+        return [
+            (victim.owner, victim.name)
+            for step in self.open.values()
+            for victim in step.victims.values()
+            if not victim.asked and step.number != but
+        ]
+
     def busy(self) -> set[str]:
         """Return the jobs of which something is open; a driver begins nothing with them."""
         jobs = set(self.owed)
@@ -234,5 +269,6 @@ _HANDLES = {
     "victim": Book._victim,
     "end": Book._end,
     "settled": Book._settled,
+    "found": Book._found,
     "refused": Book._refused,
 }

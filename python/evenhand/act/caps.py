@@ -44,6 +44,8 @@ class Excess:
 class Caps:
     """Most victims; a step that would go over one of them is not begun.
 
+    Those count that were asked to leave, and those whom a step that began may still ask.
+
     Attributes
     ----------
     per_run : int or None
@@ -75,7 +77,12 @@ class Caps:
                 raise InputError.about("caps", cap.name, "type", said, shorten(value))
 
     def exceeded(
-        self, book: Book, now: float, run: int, victims: Iterable[tuple[str, str | None]]
+        self,
+        book: Book,
+        now: float,
+        run: int,
+        victims: Iterable[tuple[str, str | None]],
+        but: int | None = None,
     ) -> Excess | None:
         """Return which cap a step would exceed, or None.
 
@@ -89,6 +96,8 @@ class Caps:
             Victims of this run so far.
         victims : iterable of tuple
             (job, owner) of the step; owners may be None where they are not known yet, "" where there is none.
+        but : int, optional
+            Number of the step itself, once it began: whom it may still ask is among the victims.
 
         Returns
         -------
@@ -99,7 +108,7 @@ class Caps:
         O(evictions of the journal).
         """
         new = list(victims)
-        recent, today = _lately(book, now)
+        recent, today = _lately(book, now, but)
         found = [
             ("per_run", "", self.per_run, run, len(new), "victims of this run"),
             ("per_hour", "", self.per_hour, len(recent), len(new), "victims within an hour"),
@@ -144,7 +153,8 @@ class Caps:
         )
 
 
-def _lately(book: Book, now: float) -> tuple[list[Eviction], list[Eviction]]:
+def _lately(book: Book, now: float, but: int | None = None) -> tuple[list[Eviction], list[Eviction]]:
     """Return the evictions of the last hour and of the last day; times need not rise, as clocks are set."""
     today = [line for line in book.evictions if line[0] >= now - 24 * _HOUR]
+    today += [(now, owner, job) for owner, job in book.promised(but)]
     return [line for line in today if line[0] >= now - _HOUR], today

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from evenhand.act.looking import look
 from evenhand.adapters.protocol import EVICTIONS, AdapterError, Standing
 
 if TYPE_CHECKING:
+    from evenhand.act.asking import Asking
     from evenhand.act.journal import Journal
     from evenhand.act.timing import Timing
     from evenhand.adapters.protocol import Adapter, Answer
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Carrier"]
 
 _LOG = logging.getLogger("evenhand.act")
+_REMEMBERED = 24 * 3600.0  # seconds
 
 
 class Carrier:
@@ -43,9 +46,9 @@ class Carrier:
 
     # Steps
 
-    def begin(self, step: OpenStep) -> Course:
+    def begin(self, step: OpenStep, asking: Asking) -> Course:
         """Ask the victims of a step that stands in the journal to leave."""
-        course = Course(self, step, self.timing.start)
+        course = Course(self, step, self.timing.start, asking)
         course.tell()
         return course
 
@@ -53,7 +56,7 @@ class Carrier:
         """Return the way to its end of a step that an earlier driver left open."""
         # However often drivers are killed, victims are not held longer than one driver would hold them.
         left = step.began + self.timing.start - self.timing.now()
-        return Course(self, step, min(max(left, 0.0), self.timing.start), recovered=True)
+        return Course(self, step, min(max(left, 0.0), self.timing.start), None)
 
     def do(self, step: int, action: str, victim: Victim, reason: str) -> Answer:
         """Ask the cluster for an action on a job.
@@ -174,6 +177,8 @@ class Carrier:
         """Return what a job is owed at this moment: an action, ``"wait"``, or None."""
         if standing.state in ("leaving", "unknown"):
             return "wait"
+        if standing.state in ("ended", "gone"):
+            return None
         if standing.marked and owed.what == "look:requeue_hold":
             # It may yet leave: one that writes a checkpoint stands suspended meanwhile.
             leaves = standing.state == "suspended" and self.timing.now() < owed.since + self.timing.forget
@@ -181,15 +186,39 @@ class Carrier:
         if owed.what in ("resume", "look:suspend"):
             if standing.state == "suspended":
                 return "resume"
-        elif standing.state == "held" and (
-            owed.what == "release" or (standing.turn > owed.turn and owed.what != "look:requeue")
-        ):
+        elif standing.state == "held" and owed.what in ("release", "look:requeue_hold"):
             # If the driver's own command was not seen to arrive, the hold may be another person's.
-            return None if standing.held and owed.what.startswith("look:") else "release"
-        # Also suspended by a person: the command may yet arrive.
+            return None if standing.held and owed.what != "release" else "release"
+        # Also restarted, or suspended by a person: the command may yet arrive.
         as_it_was = standing.state in ("running", "suspended") and standing.turn == owed.turn
-        lost = owed.what.startswith("look:") and as_it_was
+        late = as_it_was or owed.what in ("look:requeue_hold", "look:suspend")
+        lost = owed.what.startswith("look:") and late and not owed.given
         return "wait" if lost and self.timing.now() < owed.since + self.timing.forget else None
+
+    def reconcile(self) -> None:
+        """Release jobs that a command holds after all that counted as lost, and say so.
+
+        They bear its mark: sent back to the queue held, and held by no person's name.
+        """
+        book, now = self.journal.book, self.timing.now()
+        names = [job for job, lost in book.lost.items() if lost.since >= now - _REMEMBERED]
+        try:
+            found = self._look(names) if names else {}
+        except AdapterError:
+            return  # at the next beginning, or end
+        for job, standing in found.items():
+            if not standing.marked and (standing.state != "held" or standing.held):
+                continue
+            step = book.lost[job].step
+            self.journal.note("found", job=job, step=step, state=standing.state, turn=standing.turn)
+            _LOG.warning(
+                "step %d: %s is held by a command that counted as lost, and is released",
+                step,
+                job,
+                extra={"evenhand": {"step": step, "job": job}},
+            )
+            with contextlib.suppress(AdapterError):  # it is owed its release from now on
+                self._pay(book.owed[job])
 
     def _may_resume(self, owed: Owed) -> bool:
         """Whether the room of a suspended job is free again and no other job is to have it first.

@@ -7,20 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evenhand.act.journal import JournalError
-from evenhand.adapters.protocol import AdapterError, Standing
+from evenhand.adapters.protocol import AdapterError, Answer, Standing
+from evenhand.errors import EvenhandError
 from evenhand.units.text import duration
 
 if TYPE_CHECKING:
+    from evenhand.act.asking import Asking
     from evenhand.act.book import OpenStep, Victim
     from evenhand.act.carry import Carrier
-    from evenhand.adapters.protocol import Answer
 
 __all__ = ["Course"]
 
 _LOG = logging.getLogger("evenhand.act")
 _TRIES = 3  # of a release
-_GONE = ("left", "ended")
+_GONE = ("left", "ended", "restarted")
 
 
 @dataclass(slots=True)
@@ -34,9 +34,13 @@ class _Asked:
 
 @dataclass(slots=True)
 class _Release:
-    """A held victim that is to be released: how often that was asked for, when again, until when."""
+    """A held victim that is to be released: how often that was asked for, when again, until when.
+
+    ``seen``: it was seen to be held.
+    """
 
     until: float
+    seen: bool = False
     asked: int = 0
     again: float = 0.0
     said: str = ""
@@ -53,9 +57,9 @@ class Course:
         As it stands in the journal.
     seconds : float
         How long the beneficiary may take once the victims have left.
-    recovered : bool
-        Whether an earlier driver began it: then no further victim is asked to leave, and one look shows what
-        became of those that were.
+    asking : Asking or None
+        Whether a victim may be asked at this moment. None: an earlier driver began the step; then no further
+        victim is asked to leave, and one look shows what became of those that were.
 
     Attributes
     ----------
@@ -65,24 +69,25 @@ class Course:
         Jobs that waited when it began and were left out of the plan: the cluster may give them the room.
     """
 
-    def __init__(self, carrier: Carrier, step: OpenStep, seconds: float, *, recovered: bool = False) -> None:
+    def __init__(self, carrier: Carrier, step: OpenStep, seconds: float, asking: Asking | None) -> None:
         self.carrier, self.step, self.outcome, self.why = carrier, step, "", ""
         self.rivals: Sequence[str] = ()
-        self._seconds, self._recovered = seconds, recovered
+        self._seconds, self._asking = seconds, asking
         self._answered = step.answered
         self._until: float | None = None
         self._verdict: tuple[str, str, bool] | None = None
         self._releases: dict[str, _Release] = {}
         self._owed: dict[str, str] = {}
         self._asked: dict[str, _Asked] = {}
+        self._held: set[str] = set()  # seen to be
         self._not_asked: list[Victim] = []
         self._said: dict[str, str] = {}
-        self._unwritten = ""
+        self._withheld = ""
         now = carrier.timing.steady()
         for victim in step.victims.values():
             if victim.asked and victim.answer not in _GONE:
                 self._asked[victim.name] = _Asked(None, now, now)
-            elif not victim.asked and not recovered:
+            elif not victim.asked and asking is not None:
                 self._not_asked.append(victim)
         self._unnoted = list(self._not_asked)
 
@@ -93,22 +98,35 @@ class Course:
 
     # Asking victims to leave
 
-    def tell(self) -> None:
+    def tell(self, *, waited: bool = False) -> None:
         """Ask all victims to leave, one command after the other without a wait between.
 
         After an answer other than "done" no further one is asked before it is seen what became of that one.
+        Those that may not be asked any more are left alone, and those before them get their place back.
         """
         try:
-            self._tell()
-        except JournalError as error:  # the job was not asked; those before it get their place back
-            self._unwritten, self._not_asked = str(error), []
+            self._withheld = self._tell(waited)
+        except EvenhandError as error:
+            self._withheld = str(error)
+        except Exception as error:  # of a policy that is asked whether they may
+            _LOG.exception("step %d: no further job is asked to leave", self.step.number)
+            self._withheld = f"{type(error).__name__}: {error}"
+        if self._withheld:
+            self._not_asked = []
 
-    def _tell(self) -> None:
+    def _tell(self, waited: bool) -> str:
+        """Return why the others are left alone; empty if none has to be."""
+        assert self._asking is not None  # noqa: S101 - of a step that an earlier driver began none is asked
         carrier, clock = self.carrier, self.carrier.timing
         for victim in self._unnoted:
             carrier.do(self.step.number, "note", victim, self.step.reason)
         self._unnoted = []
         while self._not_asked:
+            names = [victim.name for victim in self._not_asked]
+            why = self._asking(self.step, names, waited=waited)
+            if why:
+                return f"{', '.join(names)} was not asked to leave: {why}"
+            waited = False
             victim = self._not_asked.pop(0)
             answer = carrier.do(self.step.number, victim.action, victim, self.step.reason)
             late = clock.steady() + clock.settle
@@ -117,7 +135,8 @@ class Course:
             self._asked[victim.name] = _Asked(answer, late, until)
             self._said[victim.name] = answer.message or answer.status
             if answer.status != "done":
-                return
+                break
+        return ""
 
     # Looks
 
@@ -139,7 +158,7 @@ class Course:
             if self._asked:
                 return False
             if self._not_asked and self._all_gone() and self._waits(standings):
-                self.tell()
+                self.tell(waited=True)
                 return True
             self._verdict = self._judge(standings)
             if self._verdict is None:
@@ -179,8 +198,11 @@ class Course:
             if fate is None:
                 if now < asked.until:
                     continue
-                fate = "stays" if refused else "unknown"
+                moved = standing.turn > victim.turn
+                fate = "restarted" if moved else "stays" if refused else "unknown"
             del self._asked[name]
+            if standing.state == "held" and fate == "left":
+                self._held.add(name)
             self.carrier.become(self.step.number, victim, fate)
 
     def _all_gone(self) -> bool:
@@ -195,15 +217,15 @@ class Course:
     def _judge(self, standings: Mapping[str, Standing]) -> tuple[str, str, bool] | None:
         """Return outcome, why and whether the beneficiary had its chance; None while it has to be awaited."""
         victims = self.step.victims.values()
-        if self._recovered and not all(v.answer in _GONE for v in victims):
+        if self._asking is None and not all(v.answer in _GONE for v in victims):
             missing = ", ".join(v.name for v in victims if v.answer not in _GONE)
             return "not_started", f"the driver ended before it was sure that {missing} left", False
         stays = next((v for v in victims if v.asked and v.answer not in _GONE), None)
         if stays is not None:
             return "not_started", f"victim {stays.name} did not leave: {self._said[stays.name]}", False
-        if self._unwritten:
-            return "not_started", self._unwritten, False
         clock, beneficiary = self.carrier.timing, self.step.beneficiary
+        if self._withheld and (beneficiary is None or not standings[beneficiary].started):
+            return "not_started", self._withheld, False
         if beneficiary is None:
             return "repaired", "the victims have left", True
         if self._until is None:
@@ -234,7 +256,8 @@ class Course:
             if victim.answer != "left":
                 self._owed[victim.name] = f"look:{victim.action}"
             elif victim.action == "requeue_hold":
-                self._releases[victim.name] = _Release(clock.steady() + clock.settle)
+                until = clock.steady() + clock.settle
+                self._releases[victim.name] = _Release(until, victim.name in self._held)
             elif victim.action == "suspend":
                 self._owed[victim.name] = "resume"
 
@@ -242,26 +265,38 @@ class Course:
         """Release held victims; whether the next look is due at once.
 
         Asked for again while the cluster does not say that it is done: a second release changes nothing.
+        A victim that was never seen to be held may have left by another cause: the command may yet arrive.
         """
         carrier, clock, again = self.carrier, self.carrier.timing, False
         for name, release in list(self._releases.items()):
             victim, standing = self.step.victims[name], standings[name]
-            if standing.state not in ("held", "leaving", "unknown"):
+            ended = standing.state in ("ended", "gone")
+            if ended or (release.seen and standing.state not in ("held", "leaving", "unknown")):
                 carrier.freed(self.step.number, victim)
                 del self._releases[name]
                 continue
+            release.seen = release.seen or standing.state == "held"
             release.said = release.said or standing.detail
             due = not release.asked or clock.steady() >= release.again
             if standing.state == "held" and release.asked < _TRIES and due:
-                answer = carrier.do(self.step.number, "release", victim, "")
+                answer = self._ask_to_release(victim)
                 release.asked = _TRIES if answer.status == "done" else release.asked + 1
                 release.said = answer.message or answer.status
                 release.again = clock.steady() + clock.settle / _TRIES
                 again = True
             elif clock.steady() >= release.until:
-                self._still_held(name, release.said)
+                if release.seen or standing.state in ("leaving", "unknown"):
+                    self._still_held(name, release.said)
+                else:
+                    self._owed[name] = f"look:{victim.action}"
                 del self._releases[name]
         return again
+
+    def _ask_to_release(self, victim: Victim) -> Answer:
+        try:
+            return self.carrier.do(self.step.number, "release", victim, "")
+        except AdapterError as error:  # of what is to be run: it was not
+            return Answer("unknown", str(error))
 
     def _still_held(self, name: str, said: str) -> None:
         self._owed[name] = "release"
@@ -275,11 +310,17 @@ class Course:
 
 
 def _fate(victim: Victim, standing: Standing) -> str | None:
-    """Return what became of a victim, or None while it is as it was."""
-    if standing.state in ("ended", "gone"):
-        return "left" if victim.action == "cancel" else "ended"
-    if standing.state in ("held", "leaving") or standing.turn > victim.turn:
+    """Return what became of a victim, or None while it is not known whether the command has arrived.
+
+    A higher turn alone does not say so where the command does more than to end the turn.
+    """
+    state, action = standing.state, victim.action
+    if state in ("ended", "gone"):
+        return "left" if action == "cancel" else "ended"
+    if state == "leaving" or (state == "suspended" and action == "suspend"):
         return "left"
-    if standing.state == "suspended" and victim.action == "suspend":
+    if action == "requeue_hold":
+        return "left" if state == "held" and not standing.held else None
+    if state == "held" or (action == "requeue" and standing.turn > victim.turn):
         return "left"
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import threading
@@ -10,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from evenhand.accepted import checked
-from evenhand.act.apart import users
 from evenhand.act.aside import Aside
 from evenhand.act.book import Book
 from evenhand.act.caps import Caps
@@ -19,12 +19,14 @@ from evenhand.act.execution import Execution
 from evenhand.act.interrupts import Interrupts
 from evenhand.act.journal import Journal, check_cluster, lock_of, read
 from evenhand.act.lock import Lock, place_of
+from evenhand.act.naming import users
 from evenhand.act.report import Report, Row
 from evenhand.act.sparing import spare, without
 from evenhand.act.tasks import Refusal, Task
 from evenhand.act.timing import Timing
 from evenhand.act.together import Together
 from evenhand.adapters.guarded import guarded
+from evenhand.adapters.protocol import AdapterError
 from evenhand.arguments import expect
 
 if TYPE_CHECKING:
@@ -142,14 +144,21 @@ class Driver:
         self.close()
 
     def close(self) -> None:
-        """Give up journal and lock."""
-        if self._journal is not None:
-            self._journal.close()
-        if self._locks:
+        """Give up journal and lock, whatever goes wrong with one of them."""
+        with contextlib.ExitStack() as last:
+            for lock in self._locks:
+                last.callback(lock.release)
+            if self._journal is not None:
+                last.callback(self._journal.close)
+            if self._locks:
+                self._locks = []
+                self._let_go()
+
+    def _let_go(self) -> None:
+        try:
             self.adapter.keep(-1)
-        for lock in self._locks:
-            lock.release()
-        self._locks = []
+        except AdapterError as error:  # the lock is free all the same
+            _LOG.warning("the adapter still keeps the descriptor of the lock: %s", error)
 
     def stopped(self) -> str | None:
         """Return why no step may begin, or None."""
@@ -195,12 +204,14 @@ class Driver:
     @checked("Driver.prepared")
     def prepared(self, snapshot: Snapshot) -> Snapshot:
         """Return a snapshot as this round plans with it: some jobs are no victims, some ask for nothing."""
-        return without(spare(snapshot, self._spared | self._aside.spared), self._aside.left)
+        whole = self.adapter.whole
+        spared = spare(snapshot, self._spared | self._aside.spared, whole=whole)
+        return without(spared, self._aside.left, whole=whole)
 
     def _jobs_of(self, owners: set[str], snapshot: Snapshot) -> set[str]:
         """Return the jobs of owners, as far as they are known from jobs that were looked at."""
         found = {job for job, owner in self._owners.items() if owner in owners}
-        user_of = users(snapshot)
+        user_of = users(snapshot, whole=self.adapter.whole)
         named = {user_of[job] for job in found if job in user_of}
         return found | {job for job, user in user_of.items() if user in named}
 
@@ -232,6 +243,7 @@ class Driver:
             data = {"step": number, "outcome": "open", "why": str(together.error)}
             _LOG.warning("step %d stays open: %s", number, together.error, extra={"evenhand": data})
         self._carrier.pay()
+        self._carrier.reconcile()
         journal.write_late()
         if self._rotate_at is not None:
             journal.rotate(self._rotate_at)
@@ -274,6 +286,7 @@ class Driver:
         try:
             Execution(self, plan, self._journal).run()
             if self._journal is not None:
+                self._carrier.reconcile()
                 self._journal.write_late()
         finally:
             if self._journal is None:  # no job left

@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evenhand.act.apart import Footprints
+from evenhand.act.asking import Asking, Seen
 from evenhand.act.judging import judge, known_refusals, standings_now
 from evenhand.act.report import Row
 from evenhand.act.tasks import Refusal, Task, tasks_of
 from evenhand.act.together import Together
-from evenhand.adapters.protocol import AdapterError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
     from evenhand.act.course import Course
     from evenhand.act.driver import Driver
     from evenhand.act.journal import Journal
     from evenhand.adapters.protocol import Standing
-    from evenhand.errors import EvenhandError
     from evenhand.plans import Plan
 
 __all__ = ["Execution"]
@@ -40,34 +40,48 @@ class Execution:
     def __init__(self, driver: Driver, plan: Plan, journal: Journal | None) -> None:
         self._driver, self._plan, self._journal = driver, plan, journal
         self._waiting = [task for task in tasks_of(plan, driver.adapter) if task.victims]
-        self._footprints = Footprints(plan.snapshot, self._waiting)
+        self._footprints = Footprints(plan.snapshot, self._waiting, whole=driver.adapter.whole)
         self._together = Together(driver.adapter, driver.timing)
         self._running: dict[Course, tuple[Task, float]] = {}
         self._done: set[int] = set()  # carried out, or begun
         self._skipped: set[int] = set()  # refused, or only rehearsed
-        self._error: EvenhandError | None = None
+        self._error: Exception | None = None
 
     def run(self) -> None:
-        """Carry it out; raises what the driver's ``act`` raises, once what was begun came to its end."""
-        from evenhand.act.journal import JournalError
+        """Carry it out; raises what the driver's ``act`` raises, once what was begun came to its end.
 
+        Each turn of the loop begins steps, refuses some, or looks at those that are open, which pauses.
+        """
         while self._waiting or self._together.open:
+            # Also of those that stay open in the journal: what they share with others is not free.
             running = [task for task, _ in self._running.values()]
             ready = self._footprints.independent(self._waiting, running)
             if ready:
-                try:
-                    self._begin(ready)
-                except (AdapterError, JournalError) as error:
-                    # What was begun is brought to its end as far as can be, and nothing else begins.
-                    self._error, self._waiting = error, []
+                self._safely(self._begin, ready)
                 handled = self._done | self._skipped
                 self._waiting = [task for task in self._waiting if task.step.number not in handled]
+            elif not self._together.open:
+                self._safely(self._give_up, self._waiting)
+                self._waiting = []
             if self._together.open:
                 for course in self._together.poll():
-                    self._ended(course)
-            self._error = self._error or self._together.error
-        if self._error is not None:
-            raise self._error
+                    self._safely(self._ended, course)
+        error = self._error or self._together.error
+        if error is not None:
+            raise error
+
+    def _safely(self, part: Callable[[Any], None], of: Any) -> None:
+        """Do a part of it; if it fails, what was begun still comes to its end, and nothing else begins."""
+        try:
+            part(of)
+        except Exception as error:  # also of a policy, or of a caller's ``progress``
+            self._error, self._waiting = self._error or error, []
+
+    def _give_up(self, behind: Sequence[Task]) -> None:
+        """Refuse the steps that wait for one that stays open: its jobs cannot be looked at."""
+        said = "an earlier step that shares a node or an owner with it has not ended"
+        for task in behind:
+            self._refuse(task, [Refusal("busy", said)], self._driver.timing.now())
 
     def _begin(self, ready: Sequence[Task]) -> None:
         """Begin the steps that hold, after one look at the cluster for all of them."""
@@ -92,12 +106,20 @@ class Execution:
                 left.append(task)
         if not left:
             return
+        timing, read = driver.timing, driver.timing.steady()
         fresh = driver.prepared(driver.adapter.snapshot(driver.book.leaving()))
-        judged = judge(plan, fresh, driver.timing, done=self._done, skip=self._skipped)
-        seen, standings = standings_now(left, fresh, driver.adapter, driver.timing)
-        for task in left:
+        judged = judge(plan, fresh, timing, done=self._done, skip=self._skipped)
+        looked = timing.steady()
+        found, standings = standings_now(left, fresh, driver.adapter, timing)
+        for place, task in enumerate(left):
+            # Commands to victims of the steps before may have taken their time.
+            if driver.stopped() or (place and timing.steady() - read > timing.settle):
+                return  # judged anew in the next turn, if at all
+            if place and timing.steady() - looked > timing.poll:
+                looked = timing.steady()
+                found, standings = standings_now(left[place:], fresh, driver.adapter, timing)
             number = task.step.number
-            refusals = judged.refusals(task) or seen[number] or driver._capped(task, standings)
+            refusals = judged.refusals(task) or found[number] or driver._capped(task, standings)
             if refusals:
                 self._refuse(task, refusals, begin)
                 judged.leave_out(number)
@@ -107,7 +129,7 @@ class Execution:
                 driver._tell(driver._rehearsed(task, standings), begin)
             else:
                 self._done.add(number)
-                self._carry(task, standings, self._journal, begin)
+                self._carry(task, standings, self._journal, begin, Seen(fresh, read, looked))
 
     def _refuse(self, task: Task, refusals: list[Refusal], begin: float) -> None:
         self._skipped.add(task.step.number)
@@ -116,7 +138,9 @@ class Execution:
         if "plan_old" in row.codes:
             self._waiting = []  # so are the steps behind it
 
-    def _carry(self, task: Task, standings: dict[str, Standing], journal: Journal, begin: float) -> None:
+    def _carry(
+        self, task: Task, standings: dict[str, Standing], journal: Journal, begin: float, seen: Seen
+    ) -> None:
         from evenhand.plans.memory import fingerprint
 
         driver, number = self._driver, self._driver.book.steps
@@ -143,12 +167,14 @@ class Execution:
                 "policy": fingerprint(self._plan.policy),
             },
         )
-        course = driver._carrier.begin(driver.book.open[number])
+        asking = Asking(driver, self._plan, task, seen, self._done)
+        course = driver._carrier.begin(driver.book.open[number], asking)
         course.rivals = tuple(driver._aside.left)[:_RIVALS]
         self._running[course] = task, begin
         self._together.open.append(course)
 
     def _ended(self, course: Course) -> None:
         task, begin = self._running.pop(course)
+        self._driver._victims -= len(task.victims) - len(course.step.asked)
         row = Row(task.step.number, task.beneficiary, course.step.asked, course.outcome, (), course.why)
         self._driver._tell(row, begin)

@@ -11,7 +11,7 @@ from evenhand.act.tasks import Refusal, Task, partial, reclassified, standing_re
 from evenhand.adapters.protocol import AdapterError
 from evenhand.errors import InputError
 from evenhand.plans.again import Again
-from evenhand.plans.check import Check, check
+from evenhand.plans.check import Check, check, check_rest
 from evenhand.units.text import duration
 
 if TYPE_CHECKING:
@@ -21,7 +21,16 @@ if TYPE_CHECKING:
     from evenhand.model import Snapshot
     from evenhand.plans import Plan
 
-__all__ = ["Judged", "judge", "known_refusals", "standings_now", "unserved"]
+__all__ = [
+    "Judged",
+    "judge",
+    "known_refusals",
+    "plan_age",
+    "rest_refusals",
+    "snapshot_age",
+    "standings_now",
+    "unserved",
+]
 
 
 def known_refusals(plan: Plan, task: Task, book: Book, timing: Timing) -> list[Refusal]:
@@ -41,10 +50,20 @@ def known_refusals(plan: Plan, task: Task, book: Book, timing: Timing) -> list[R
     list of Refusal
         ``plan_old``, ``busy`` or ``did_not_start``.
     """
-    found = _old("plan", plan.snapshot, timing)
+    found = plan_age(plan, timing)
     busy = book.busy() & {*task.victims, task.beneficiary}
     found += [Refusal("busy", f"an earlier step with {job} has not ended") for job in sorted(map(str, busy))]
     return found + ([] if task.beneficiary is None else unserved(task.beneficiary, book, timing))
+
+
+def plan_age(plan: Plan, timing: Timing) -> list[Refusal]:
+    """Return why nothing of a plan is begun, or continued: ``plan_old``."""
+    return _old("plan", plan.snapshot, timing)
+
+
+def snapshot_age(snapshot: Snapshot, timing: Timing) -> list[Refusal]:
+    """Return why nothing is judged by a snapshot any more: ``snapshot_old``."""
+    return _old("snapshot", snapshot, timing)
 
 
 def unserved(job: str, book: Book, timing: Timing) -> list[Refusal]:
@@ -89,7 +108,7 @@ class Judged:
     ) -> None:
         self.plan, self.fresh = plan, fresh
         self._done, self._skip = frozenset(done), set(skip)
-        self._all = _old("snapshot", fresh, timing)
+        self._all = snapshot_age(fresh, timing)
         self._again: Again | None = None
         self._check: Check | None = None
         if self._all:
@@ -98,10 +117,7 @@ class Judged:
             self._again = Again(plan, fresh, self._done)
             self._look()
         except InputError as error:
-            first = error.problems[0]
-            changed = first.rule == "another"  # the resources, as a plan's check says
-            code, said = ("resources_changed", first.message) if changed else ("cannot_plan", None)
-            self._all = [Refusal(code, said or f"no plan can be made now: {first}")]
+            self._all = [_cannot_plan(error)]
 
     def _look(self) -> None:
         self._check = check(self.plan, self.fresh, self._done, self._skip, self._again)
@@ -150,6 +166,13 @@ class Judged:
                 self._look()
 
 
+def _cannot_plan(error: InputError) -> Refusal:
+    first = error.problems[0]
+    if first.rule == "another":  # the resources, as a plan's check says
+        return Refusal("resources_changed", first.message)
+    return Refusal("cannot_plan", f"no plan can be made now: {first}")
+
+
 def judge(
     plan: Plan,
     fresh: Snapshot,
@@ -185,6 +208,42 @@ def judge(
     return Judged(plan, fresh, timing, done, skip)
 
 
+def rest_refusals(
+    plan: Plan, rest: Task, fresh: Snapshot, timing: Timing, done: Collection[int]
+) -> list[Refusal]:
+    """Return why the victims that are left of a step that was begun are not asked, by a fresh snapshot.
+
+    Parameters
+    ----------
+    plan : Plan
+    rest : Task
+        Of the step, with the victims that are left (`Task.part`).
+    fresh : Snapshot
+        As of `judge`.
+    timing : Timing
+    done : collection of int
+        Other steps that were carried out, or begun.
+
+    Returns
+    -------
+    list of Refusal
+        As of `Judged.refusals`; empty if a plan made now takes the same for the same beneficiary.
+
+    Notes
+    -----
+    One plan, and O(rows + decisions).
+    """
+    if found := snapshot_age(fresh, timing):
+        return found
+    left = {str(d.allocation) for d in rest.step.victims}
+    try:
+        findings = check_rest(plan, fresh, rest.step.number, left, done)
+    except InputError as error:
+        return [_cannot_plan(error)]
+    found = [Refusal(f.code, f.message) for f in findings]
+    return [*found, *partial(fresh, rest), *reclassified(plan.snapshot, fresh, rest)]
+
+
 def standings_now(
     tasks: Sequence[Task], fresh: Snapshot, adapter: Adapter, timing: Timing
 ) -> tuple[dict[int, list[Refusal]], dict[str, Standing]]:
@@ -215,11 +274,16 @@ def standings_now(
     unseen: dict[int, list[Refusal]] = {}
     try:
         standings = look(adapter, dict.fromkeys(job for task in tasks for job in task.jobs), timing)
-    except AdapterError:  # it answered a moment ago: it is about some of these jobs
+    except AdapterError as error:  # it answered a moment ago: it is about some of these jobs
+        until, last = timing.steady() + timing.settle, error
         for task in tasks:
             try:
+                # A cluster that does not answer at all is not asked about every step.
+                if not standings and unseen and timing.steady() > until:
+                    raise last
                 standings |= adapter.look(task.jobs)
             except AdapterError as error:
+                last = error
                 unseen[task.step.number] = [Refusal("not_seen", str(error), job) for job in task.victims]
     return {
         task.step.number: unseen.get(task.step.number) or standing_refusals(task, standings, fresh)

@@ -73,6 +73,7 @@ _NEEDED: dict[str, dict[str, Fits]] = {
     "victim": {"step": _whole, "job": _text},
     "end": {"step": _whole, "outcome": _text, "why": _text, "owed": _words},
     "settled": {"job": _text},
+    "found": {"job": _text},
 }
 _OPTIONAL: dict[str, dict[str, Fits]] = {
     "journal": {"steps": _whole, "totals": _totals},

@@ -34,9 +34,9 @@ def needed(lines: list[dict[str, Any]], now: float) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        The first line, all of steps that are open, of which something is owed, or with a line of the last
-        24 hours, and what was settled of their jobs; numbered anew, and none of later than the next, as a
-        clock may have been set back. The first one holds the totals of all that is left out.
+        The first line, all of steps that are open, of which something is owed or lost, or with a line of the
+        last 24 hours, and what was settled of their jobs; numbered anew, and none of later than the next, as
+        a clock may have been set back. The first one holds the totals of all that is left out.
 
     Notes
     -----
@@ -50,6 +50,7 @@ def needed(lines: list[dict[str, Any]], now: float) -> list[dict[str, Any]]:
         if line["kind"] in _OF_STEPS and line["t"] >= now - _REMEMBERED:
             recent.add(line["step"])
     steps = recent | set(book.open) | {owed.step for owed in book.owed.values()}
+    steps |= {lost.step for lost in book.lost.values()}
     jobs: set[str] = set()
     kept = [{**lines[0], "steps": book.steps}]
     still = Book()
@@ -58,7 +59,7 @@ def needed(lines: list[dict[str, Any]], now: float) -> list[dict[str, Any]]:
             kept.append(line)
             if line["kind"] == "step":
                 jobs.update(victim["job"] for victim in line["victims"])
-        elif line["kind"] == "settled" and line["job"] in jobs:
+        elif line["kind"] in ("settled", "found") and line["job"] in jobs:
             kept.append(line)
     for line in kept[1:]:
         still.add(line)

@@ -8,9 +8,9 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from evenhand.act.apart import users
 from evenhand.act.judging import known_refusals, unserved
 from evenhand.act.looking import look
+from evenhand.act.naming import asking, users
 from evenhand.act.tasks import Refusal, Task, tasks_of
 from evenhand.act.waiting import held_up, starting, waiting
 from evenhand.adapters.protocol import AdapterError
@@ -122,11 +122,14 @@ class Round:
         if self.plan is None or self._first is None:
             return {}
         unread = getattr(self._driver.adapter, "left_out", None) or {}
-        return waiting(self._first, self.plan, rows, self._driver._aside.left, unread)
+        driver = self._driver
+        return waiting(self._first, self.plan, rows, driver._aside.left, unread, whole=driver.adapter.whole)
 
     def held_up(self, found: dict[str, list[str]]) -> str:
         """Return which job blocks which and why, where the system starts no job behind the first."""
-        return "" if self.plan is None else held_up(found, self.plan, self._driver._aside.left)
+        if self.plan is None:
+            return ""
+        return held_up(found, self.plan, self._driver._aside.left, whole=self._driver.adapter.whole)
 
     # What leaves the plan
 
@@ -172,7 +175,8 @@ class Round:
 
     def _give_up(self, plan: Plan, tasks: list[Task]) -> bool:
         """Leave out those for which no other set was found within the caps."""
-        served, starts = {task.beneficiary for task in tasks}, starting(plan)
+        served = {task.beneficiary for task in tasks}
+        starts = starting(plan, whole=self._driver.adapter.whole)
         lost = [job for job in self._driver._aside.sets if job not in served and job not in starts]
         for job in lost:
             self._no_other_set(*self._capped[job])
@@ -181,7 +185,7 @@ class Round:
     def _leave_unserved(self, snapshot: Snapshot) -> None:
         """Leave out at once all jobs that would be refused like this, lest each of them costs a plan."""
         driver = self._driver
-        asks = set(map(str, snapshot.names("operations"))) - set(driver._aside.left)
+        asks = set(asking(snapshot, whole=driver.adapter.whole)) - set(driver._aside.left)
         known = {*driver.book.failures, *(owed.beneficiary for owed in driver.book.owed.values())}
         for job in sorted(asks.intersection(filter(None, known))):
             refusals = unserved(job, driver.book, driver.timing)
@@ -230,7 +234,7 @@ class Round:
         kept = set(counted[: excess.left]) | set(ahead)
         spared = {job for job in task.victims if about(job)} - kept
         if excess.cap == "per_owner":
-            user_of = users(plan.snapshot)
+            user_of = users(plan.snapshot, whole=self._driver.adapter.whole)
             whose = {user_of[job] for job in counted if job in user_of}
             spared |= {job for job, user in user_of.items() if user in whose} - kept
         return spared

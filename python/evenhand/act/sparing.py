@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.act.naming import asking, holding
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -15,14 +17,16 @@ if TYPE_CHECKING:
 __all__ = ["spare", "without"]
 
 
-def spare(snapshot: Snapshot, jobs: Collection[str]) -> Snapshot:
+def spare(snapshot: Snapshot, jobs: Collection[str], *, whole: bool) -> Snapshot:
     """Return a snapshot in which some jobs cannot be preempted.
 
     Parameters
     ----------
     snapshot : Snapshot
     jobs : collection of str
-        Names of operations or allocations; names that are not there are ignored.
+        Names that are not there are ignored.
+    whole : bool
+        Whether jobs are operations, or allocations (`evenhand.act.naming`).
 
     Returns
     -------
@@ -36,7 +40,7 @@ def spare(snapshot: Snapshot, jobs: Collection[str]) -> Snapshot:
     from evenhand.building.problems import Report
     from evenhand.building.readback import read_back
 
-    spared = _rows_of(snapshot, "allocations", jobs)
+    spared = _among(holding(snapshot, whole=whole), jobs)
     if not spared.any():
         return snapshot
     raw = read_back(snapshot)
@@ -45,14 +49,16 @@ def spare(snapshot: Snapshot, jobs: Collection[str]) -> Snapshot:
     return snapshot._build(raw, Report())
 
 
-def without(snapshot: Snapshot, jobs: Collection[str]) -> Snapshot:
+def without(snapshot: Snapshot, jobs: Collection[str], *, whole: bool) -> Snapshot:
     """Return a snapshot in which some jobs wait without asking for anything.
 
     Parameters
     ----------
     snapshot : Snapshot
     jobs : collection of str
-        Names of operations or requests; names that are not there are ignored.
+        Names that are not there are ignored.
+    whole : bool
+        Whether jobs are operations, or requests (`evenhand.act.naming`).
 
     Returns
     -------
@@ -67,18 +73,13 @@ def without(snapshot: Snapshot, jobs: Collection[str]) -> Snapshot:
     from evenhand.building.problems import Report
     from evenhand.building.readback import read_back
 
-    asking = _rows_of(snapshot, "requests", jobs)
-    if not asking.any():
+    asks = _among(asking(snapshot, whole=whole), jobs)
+    if not asks.any():
         return snapshot
     raw = read_back(snapshot)
-    drop_rows(raw, "requests", ~asking)
+    drop_rows(raw, "requests", ~asks)
     return snapshot._build(raw, Report())
 
 
-def _rows_of(snapshot: Snapshot, table: str, jobs: Collection[str]) -> NDArray[np.bool_]:
-    """Return which rows of a table are among some jobs, by their own name or their operation's."""
-    own = np.array([str(name) in jobs for name in snapshot.names(table)], np.bool_)
-    if not own.size or not jobs:
-        return np.zeros(own.size, np.bool_)
-    names = np.array([str(name) in jobs for name in snapshot.names("operations")], np.bool_)
-    return own | names[np.asarray(snapshot._core.column(table, "operation"))]
+def _among(names: list[str], jobs: Collection[str]) -> NDArray[np.bool_]:
+    return np.array([name in jobs for name in names], np.bool_)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +14,7 @@ from evenhand.plans.columns import Name
 if TYPE_CHECKING:
     from evenhand.adapters.protocol import Adapter, Standing
     from evenhand.model import Snapshot
-    from evenhand.plans import Plan, Step
+    from evenhand.plans import Decision, Plan, Step
 
 __all__ = ["Refusal", "Task", "partial", "reclassified", "standing_refusals", "tasks_of"]
 
@@ -43,12 +43,29 @@ class Task:
         Jobs that are to leave, in order, with the action by which they do.
     reasons : dict of str to str
         Code of each victim's reason.
+    whole : bool
+        Whether its jobs are operations; else its victims are allocations, its beneficiary is a request
+        (`evenhand.act.naming`).
     """
 
     step: Step
     beneficiary: str | None
     victims: dict[str, str]
     reasons: dict[str, str]
+    whole: bool = True
+
+    def job(self, victim: Decision) -> str:
+        """Return the job that leaves by a decision."""
+        return str(victim.operation if self.whole else victim.allocation)
+
+    def part(self, jobs: Collection[str]) -> Task:
+        """Return what is left of it when only some of its victims are yet to leave."""
+        victims = tuple(victim for victim in self.step.victims if self.job(victim) in jobs)
+        return replace(
+            self,
+            step=replace(self.step, victims=victims),
+            victims={job: action for job, action in self.victims.items() if job in jobs},
+        )
 
     @property
     def jobs(self) -> list[str]:
@@ -64,24 +81,24 @@ class Task:
 
 def tasks_of(plan: Plan, adapter: Adapter) -> list[Task]:
     """Return the steps of a plan as tasks, in order; O(decisions)."""
-    tasks = []
+    tasks, whole = [], adapter.whole
     for step in plan.steps():
         beneficiary = step.beneficiary
         named: Name | None = None
         if beneficiary is not None:
-            named = beneficiary.operation if adapter.whole else beneficiary.request
+            named = beneficiary.operation if whole else beneficiary.request
         victims, reasons = {}, {}
         for decision in step.victims:
             if decision.action == "preempt":
-                job = str(decision.operation if adapter.whole else decision.allocation)
+                job = str(decision.operation if whole else decision.allocation)
                 victims[job] = adapter.action(decision.mode)
                 reasons[job] = decision.reason
-        tasks.append(Task(step, None if named is None else str(named), victims, reasons))
+        tasks.append(Task(step, None if named is None else str(named), victims, reasons, whole))
     return tasks
 
 
 def partial(fresh: Snapshot, task: Task) -> list[Refusal]:
-    """Return what a cluster that evicts jobs only as a whole cannot do as planned.
+    """Return what a cluster that evicts jobs only as a whole cannot do as planned; nothing of others.
 
     Parameters
     ----------
@@ -98,6 +115,8 @@ def partial(fresh: Snapshot, task: Task) -> list[Refusal]:
     -----
     O(allocations + requests).
     """
+    if not task.whole:
+        return []
     core = fresh._core
     names = [str(name) for name in fresh.names("operations")]
     found = []
@@ -204,7 +223,7 @@ def standing_refusals(task: Task, now: Mapping[str, Standing], snapshot: Snapsho
         }
         for decision in task.step.victims:
             kept = sorted(stay & {r for r, amount in decision.freed.items() if amount})
-            if kept and task.victims.get(str(decision.operation)) == "suspend":
-                message = f"suspended, {decision.operation} would not give back {', '.join(kept)}"
+            if kept and task.victims.get(task.job(decision)) == "suspend":
+                message = f"suspended, {task.job(decision)} would not give back {', '.join(kept)}"
                 found.append(Refusal("suspend_frees_less", message))
     return found

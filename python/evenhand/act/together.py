@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from evenhand.act.looking import look
 from evenhand.adapters.protocol import AdapterError, Standing
+from evenhand.errors import EvenhandError
 
 if TYPE_CHECKING:
     from evenhand.act.course import Course
@@ -27,14 +28,14 @@ class Together:
     Attributes
     ----------
     open : list of Course
-    error : AdapterError or None
-        Why steps stay open in the journal: their jobs could not be looked at.
+    error : EvenhandError or None
+        Why steps stay open in the journal: their jobs could not be looked at, as a rule.
     """
 
     def __init__(self, adapter: Adapter, timing: Timing) -> None:
         self.adapter, self.timing = adapter, timing
         self.open: list[Course] = []
-        self.error: AdapterError | None = None
+        self.error: EvenhandError | None = None
 
     def to_their_ends(self) -> Iterator[Course]:
         """Yield the courses as they come to their ends."""
@@ -53,8 +54,12 @@ class Together:
                 if course.unseen(failed[course]):
                     self.error = failed[course]
                     left.append(course)
-            else:
+                continue
+            try:
                 again |= course.see(standings)
+            except EvenhandError as error:
+                self.error = error
+                left.append(course)
         ended = [course for course in self.open if course.ended]
         self.open = [course for course in self.open if not course.ended and course not in left]
         if self.open and not ended and not again:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.act.naming import asking
 from evenhand.reasons import ACTIONS, OUTCOMES
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ def waiting(
     rows: Iterable[Row],
     left: Mapping[str, Refusal],
     unread: Mapping[str, Iterable[str]],
+    *,
+    whole: bool,
 ) -> dict[str, list[str]]:
     """Return the jobs that wait and were not served, by reason.
 
@@ -41,6 +44,8 @@ def waiting(
         Beneficiaries that left the round's plan.
     unread : mapping of str to iterable of str
         Jobs that the adapter left out of the snapshot, by what they ask for.
+    whole : bool
+        Whether jobs are operations, or requests (`evenhand.act.naming`).
 
     Returns
     -------
@@ -53,14 +58,14 @@ def waiting(
     O(requests + decisions).
     """
     why: dict[str, str] = {}
-    rules = _rules(last)
-    starts = starting(last)
+    rules = _rules(last, whole)
+    starts = starting(last, whole=whole)
     done: dict[str, str] = {job: refusal.code for job, refusal in left.items()}
     for row in rows:
         if row.beneficiary is not None and row.outcome != "nothing_to_do":
             served = row.outcome in _SERVED
             done[row.beneficiary] = "" if served else (row.codes[0] if row.codes else "did_not_start")
-    for job in _asking(first):
+    for job in dict.fromkeys(asking(first.snapshot, whole=whole)):
         why[job] = done[job] if job in done else "" if job in starts else rules.get(job, "not_planned")
     found: dict[str, list[str]] = {}
     for job, reason in why.items():
@@ -80,7 +85,7 @@ def waiting_text(found: Mapping[str, list[str]]) -> str:
     return f"{sum(count for count, _ in counts)} wait, not served because: {said}"
 
 
-def held_up(found: Mapping[str, list[str]], last: Plan, left: Mapping[str, Refusal]) -> str:
+def held_up(found: Mapping[str, list[str]], last: Plan, left: Mapping[str, Refusal], *, whole: bool) -> str:
     """Return which job blocks which and why, where the system starts no job behind the first; else nothing.
 
     Parameters
@@ -89,6 +94,8 @@ def held_up(found: Mapping[str, list[str]], last: Plan, left: Mapping[str, Refus
         Of `waiting`.
     last : Plan
     left : mapping of str to Refusal
+    whole : bool
+        As of `waiting`.
 
     Returns
     -------
@@ -96,7 +103,7 @@ def held_up(found: Mapping[str, list[str]], last: Plan, left: Mapping[str, Refus
     """
     behind = found.get(_BEHIND, [])
     reason_of = {job: reason for reason, jobs in found.items() for job in jobs if reason != _BEHIND}
-    partition, priority = _queues(last)
+    partition, priority = _queues(last, whole)
     fronts: dict[str, str] = {}
     for job in reason_of:
         first = fronts.setdefault(partition.get(job, ""), job)
@@ -114,48 +121,39 @@ def held_up(found: Mapping[str, list[str]], last: Plan, left: Mapping[str, Refus
     )
 
 
-def _queues(plan: Plan) -> tuple[dict[str, str], dict[str, float]]:
-    """Return partition and priority of jobs, as far as they have them."""
-    core = plan.snapshot._core
-    names = list(map(str, plan.snapshot.names("operations")))
+def _queues(plan: Plan, whole: bool) -> tuple[dict[str, str], dict[str, float]]:
+    """Return partition and priority of jobs that wait, as far as they have them."""
+    core, jobs = plan.snapshot._core, asking(plan.snapshot, whole=whole)
+    if not jobs:
+        return {}, {}
+    operation = np.asarray(core.column("requests", "operation"))
     words, codes = core.text("operations", "partition")
-    priority = dict(
-        zip(names, np.asarray(core.column("operations", "priority"), np.float64).tolist(), strict=True)
-    )
+    priorities = np.asarray(core.column("operations", "priority"), np.float64)[operation].tolist()
+    priority = dict(zip(jobs, priorities, strict=True))
     if not len(codes):
         return {}, priority
-    found = {name: str(words[c]) for name, c in zip(names, codes.tolist(), strict=True) if c >= 0}
-    return found, priority
+    of = np.asarray(codes)[operation].tolist()
+    return {job: str(words[c]) for job, c in zip(jobs, of, strict=True) if c >= 0}, priority
 
 
-def _operations(plan: Plan, requests: Iterable[int]) -> list[str]:
-    names = plan.snapshot.names("operations")
-    of = np.asarray(plan.snapshot._core.column("requests", "operation"))
-    return [str(names[of[row]]) for row in requests]
-
-
-def _asking(plan: Plan) -> list[str]:
-    count = plan.snapshot.request_count
-    return list(dict.fromkeys(_operations(plan, range(count)))) if count else []
-
-
-def starting(plan: Plan) -> set[str]:
+def starting(plan: Plan, *, whole: bool) -> set[str]:
     """Return the jobs that start without a victim; O(decisions)."""
     action, step = (plan.decisions.column(name) for name in ("action", "step"))
     taking = set(step[action == ACTIONS.index("preempt")].tolist())
-    names = plan.snapshot.names("operations")
-    operation = plan.decisions.column("operation")
+    kind = "operation" if whole else "request"
+    names, of = plan.snapshot.names(f"{kind}s"), plan.decisions.column(kind)
     rows = np.flatnonzero(action == ACTIONS.index("start")).tolist()
-    return {str(names[operation[row]]) for row in rows if step[row] not in taking}
+    return {str(names[of[row]]) for row in rows if step[row] not in taking and of[row] >= 0}
 
 
-def _rules(plan: Plan) -> dict[str, str]:
+def _rules(plan: Plan, whole: bool) -> dict[str, str]:
     """Return why each job does not start, by the first of its requests that says; O(requests)."""
     if not len(plan.refusals):
         return {}
+    jobs = asking(plan.snapshot, whole=whole)
     requests, rules = (plan.refusals.column(name).tolist() for name in ("request", "rule"))
     found: dict[str, str] = {}
-    for job, rule in zip(_operations(plan, requests), rules, strict=True):
-        if found.get(job, "started") in _LAST:
-            found[job] = OUTCOMES[rule]
+    for request, rule in zip(requests, rules, strict=True):
+        if request >= 0 and found.get(jobs[request], "started") in _LAST:
+            found[jobs[request]] = OUTCOMES[rule]
     return found

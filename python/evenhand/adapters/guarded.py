@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from evenhand.adapters.protocol import EVICTIONS, Adapter, AdapterError, Answer, Standing, State
-from evenhand.errors import EvenhandError
+from evenhand.errors import EvenhandError, InputError
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
@@ -27,13 +27,14 @@ def follows(made: object) -> bool:
 
 
 class Guarded:
-    """An adapter that raises nothing but errors of this library; other attributes are those of the adapter.
+    """An adapter that raises nothing but `AdapterError`; other attributes are those of the adapter.
 
     Parameters
     ----------
     adapter : Adapter
-        What is asked. An exception of another kind becomes an `AdapterError`, and of `do`, which raises
-        nothing, the answer ``"unknown"``: what came of the command has to be looked at.
+        What is asked. An exception of another kind becomes an `AdapterError`, also the `InputError` of a
+        snapshot that cannot be built, but for the one of a policy whose settings are wrong. Of `do`, which
+        raises nothing, it becomes the answer ``"unknown"``: what came of the command has to be looked at.
     """
 
     def __init__(self, adapter: Adapter) -> None:
@@ -42,10 +43,10 @@ class Guarded:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.adapter, name)
 
-    def _ask(self, what: str, call: Callable[[], Any]) -> Any:
+    def _ask(self, what: str, call: Callable[[], Any], passes: type[EvenhandError] = AdapterError) -> Any:
         try:
             return call()
-        except EvenhandError:
+        except passes:
             raise
         except Exception as error:
             raise AdapterError(f"the adapter's {what} failed: {_said(error)}") from error
@@ -74,7 +75,7 @@ class Guarded:
     def policy(self, preset: str | None = None, **changes: Any) -> Any:
         """Return the cluster's own rules with some changes; without a preset by that of the adapter."""
         named = () if preset is None else (preset,)
-        return self._ask("policy", lambda: self.adapter.policy(*named, **changes))
+        return self._ask("policy", lambda: self.adapter.policy(*named, **changes), EvenhandError)
 
     def snapshot(self, leaving: Mapping[str, str] | None = None) -> Snapshot:
         """Return what is."""
@@ -136,7 +137,7 @@ class Guarded:
 
 
 def guarded(adapter: Adapter) -> Adapter:
-    """Return an adapter that raises nothing but errors of this library and says nothing that cannot be.
+    """Return an adapter that raises nothing but `AdapterError` and says nothing that cannot be.
 
     Raises
     ------
@@ -175,7 +176,10 @@ def _check(name: str, standing: object) -> None:
 
 
 def _said(error: Exception) -> str:
-    """Return an error on one line that is safe to show."""
+    """Return an error on one line that is safe to show; of what is wrong with an input, the first."""
+    if isinstance(error, InputError):
+        more = len(error.problems) - 1 + error.omitted
+        return _line(f"{error.problems[0]}") + (f", and {more} more" if more else "")
     return _line(f"{type(error).__name__}: {error}")
 
 

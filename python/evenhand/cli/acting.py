@@ -8,12 +8,12 @@ import logging
 import shlex
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from evenhand.building.problems import nearest
 from evenhand.cli.journal import unsettled
-from evenhand.cli.reading import lines_of, read_state
+from evenhand.cli.reading import lines_of, read_state, read_toml
 from evenhand.cli.streams import Failure, Talker, label, print_errors, reason
 from evenhand.errors import EvenhandError, InputError
 from evenhand.systems import SYSTEMS
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from evenhand.act import Driver, Row
     from evenhand.act.watching import Cycle
+    from evenhand.adapters import Adapter
 
 __all__ = ["watch"]
 
@@ -30,10 +31,8 @@ __all__ = ["watch"]
 def watch(args: argparse.Namespace) -> int:
     """Plan for a cluster and act, until a signal."""
     from evenhand import act, adapters
-    from evenhand.cli.policies import described_policy, made_policy
 
-    name = args.policy or (args.adapter if args.adapter in SYSTEMS else "slurm")
-    system, preset, settings = described_policy(name, args.config, args.adapter)
+    rules, policy_of = _rules(args)
     state = read_state(args.state)
     logging.basicConfig(format="evenhand: %(message)s", level=logging.WARNING)
     caps = act.Caps(
@@ -54,11 +53,7 @@ def watch(args: argparse.Namespace) -> int:
         elif args.adapter == "gridengine":
             options = {"timeout": args.timeout}
         adapter = adapters.load(args.adapter, **options)
-        policy = (
-            functools.partial(adapter.policy, preset, **settings)
-            if system == adapter.name
-            else made_policy(name, args.config)
-        )
+        policy = policy_of(adapter)
         say, stop = Talker(), threading.Event()
         with (
             _stopping(stop),
@@ -76,20 +71,44 @@ def watch(args: argparse.Namespace) -> int:
                 stop=stop,
             ) as driver,
         ):
-            say(f"rules: {system}:{preset}")
+            say(f"rules: {rules}")
             try:
                 failures = _watch(args, driver, policy, state, say)
             finally:
                 left = unsettled(driver.book)
                 print_errors(left)
     except InputError as error:
-        raise Failure(*lines_of(args.config or name, error)) from error
+        raise Failure(*lines_of(args.config or args.policy or args.adapter, error)) from error
     except EvenhandError as error:
         raise Failure(str(error)) from error
     except OSError as error:
         where = f"{label(str(error.filename))}: " if error.filename else ""
         raise Failure(f"{where}cannot be used: {reason(error)}") from error
     return 1 if (failures and args.once) or (left and not args.dry_run) else 0
+
+
+def _rules(args: argparse.Namespace) -> tuple[str, Callable[[Adapter], Any]]:
+    """Return whose rules count, and how to get them from an adapter.
+
+    The adapter is asked for its own where no others are named, and for those of the cluster's own system.
+    """
+    from evenhand.adapters.guarded import guarded
+    from evenhand.cli.policies import described_policy, made_policy
+
+    name = args.policy or (args.adapter if args.adapter in SYSTEMS else None)
+    settings = {} if args.config is None or name is not None else read_toml(args.config)
+    if name is None and "system" not in settings:
+        preset = settings.pop("preset", None)
+        said = f"those of the adapter {args.adapter}{f':{preset}' if preset else ''}"
+        return said, lambda adapter: functools.partial(guarded(adapter).policy, preset, **settings)
+    system, preset, settings = described_policy(name, args.config, args.adapter)
+
+    def policy(adapter: Adapter) -> Any:
+        if system == adapter.name:
+            return functools.partial(adapter.policy, preset, **settings)
+        return made_policy(name, args.config)
+
+    return f"{system}:{preset}", policy
 
 
 def _watch(args: argparse.Namespace, driver: Driver, policy: Any, state: Any, say: Talker) -> list[str]:

@@ -42,8 +42,8 @@ def watch_command(commands: argparse._SubParsersAction[Parser]) -> None:
         "--policy",
         type=PolicyName(),
         metavar="NAME[:PRESET]",
-        help="system whose rules apply; default: that of the adapter (else slurm), with the cluster's own "
-        "configuration of each round, as the system itself follows it (preset upstream)",
+        help="system whose rules apply; default: those of the adapter, for a system above with the "
+        "cluster's own configuration of each round, as the system itself follows it (preset upstream)",
     )
     watch.add_argument(
         "--config",

@@ -13,19 +13,19 @@ from evenhand.frozen import freeze
 from evenhand.plans.causes import Causes, Found
 from evenhand.plans.instead import instead
 from evenhand.plans.steps import rows_by_step
-from evenhand.reasons import reason
+from evenhand.reasons import ACTIONS, reason
 from evenhand.units.text import named
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from evenhand.model import Snapshot
-    from evenhand.plans.again import Again
+    from evenhand.plans.again import Again, Essence
     from evenhand.plans.decisions import Decisions
     from evenhand.plans.plan import Plan
     from evenhand.table import Table
 
-__all__ = ["Check", "Finding", "check"]
+__all__ = ["Check", "Finding", "check", "check_rest"]
 
 #: Causes for which a step is refused although a fresh plan has it: its victims are not what they were, or
 #: there is no room for it without other steps of the fresh plan.
@@ -36,6 +36,9 @@ _BINDING = frozenset(
         *("node_full", "cluster_full", "limits_exceeded"),
     )
 )
+
+
+_PREEMPT = ACTIONS.index("preempt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +182,61 @@ def check(
             found = found or causes.numbers(rows) or instead(again, plan, rows, step)
         findings += _findings(found, rows, step, fresh)
     return Check(plan, tuple(sorted(findings, key=lambda finding: finding.decision)), left_out)
+
+
+def check_rest(
+    plan: Plan, fresh: Snapshot, step: int, left: Collection[str], done: Collection[int] = ()
+) -> list[Finding]:
+    """Hold what is left of a step that was begun against a fresh snapshot, in which the rest shows.
+
+    Parameters
+    ----------
+    plan : Plan
+    fresh : Snapshot
+    step : int
+        Its number.
+    left : collection of str
+        Its victims that are yet to leave: names of allocations.
+    done : collection of int
+        Other steps that were carried out, or begun.
+
+    Returns
+    -------
+    list of Finding
+        Empty if a plan made now takes the same for the same beneficiary, in the same modes.
+
+    Raises
+    ------
+    InputError
+        As `Plan.check`.
+
+    Notes
+    -----
+    One plan, and O(rows + decisions).
+    """
+    from evenhand.plans.again import Again
+
+    again = Again(plan, fresh, done)
+    was = again.before[step]
+    rest = was._replace(victims=frozenset(victim for victim in was.victims if victim[0] in left))
+    again.before[step] = rest
+    action, allocation = (plan.decisions.column(name) for name in ("action", "allocation"))
+    taken = [row for row in rows_by_step(plan.decisions)[step] if action[row] == _PREEMPT]
+    rows = [row for row in taken if str(again.names[allocation[row]]) in left]
+    found = Causes(plan, fresh).facts(rows)
+    if _has(again, rest):
+        found = [f for f in found if f.code in _BINDING]
+    else:
+        found = found or instead(again, plan, rows, step)
+    return _findings(found, rows, step, fresh)
+
+
+def _has(again: Again, step: Essence) -> bool:
+    """Whether the fresh plan takes the victims of a step for the same one; of a repair, by any repairs."""
+    same = [s for s in again.now.values() if (s.operation, s.request) == (step.operation, step.request)]
+    if step.operation is None:
+        return step.victims <= {victim for other in same for victim in other.victims}
+    return any(other.victims == step.victims for other in same)
 
 
 def _findings(found: list[Found], rows: list[int], step: int, fresh: Snapshot) -> list[Finding]:

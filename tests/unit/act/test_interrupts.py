@@ -66,7 +66,7 @@ def interrupted(world: Stopped) -> int:
 
 
 def test_victims_have_their_place_back(tmp_path: Path) -> None:
-    """Whenever it comes; what it ends is the waiting."""
+    """Whenever it comes; it ends the waiting, and before that no job is asked to leave any more."""
     outcomes = set()
     for number in range(5, 18):  # the plan's own snapshot takes four commands
         world = stopped(tmp_path / str(number), number)
@@ -75,9 +75,10 @@ def test_victims_have_their_place_back(tmp_path: Path) -> None:
         assert world.cluster.jobs["1"]["priority"] > 0
         assert world.clock.now - begin < world.timing().start
         lines = read(world.journal)
-        outcomes |= {line["outcome"] for line in lines if line["kind"] == "end"}
+        asked = any(what == "evict" for what, *_ in world.cluster.events)
+        outcomes |= {(line["outcome"], asked) for line in lines if line["kind"] == "end"}
         assert sum(line["kind"] == "step" for line in lines) == sum(line["kind"] == "end" for line in lines)
-    assert outcomes == {"unwatched"}
+    assert outcomes == {("not_started", False), ("unwatched", True)}
 
 
 def test_the_second_comes_at_once(tmp_path: Path) -> None:

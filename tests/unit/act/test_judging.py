@@ -165,11 +165,11 @@ def test_spared_jobs_differ_in_nothing_else(tmp_path: Path) -> None:
     snapshot = World(tmp_path).adapter().snapshot()
     data = snapshot.to_dict()
     for row in data["allocations"]:
-        if row["operation"] in ("1", "3") or row["name"] == "4@n3":
+        if row["operation"] in ("1", "3"):
             row["preemptible"] = False
-    assert spare(snapshot, {"1", "3", "4@n3", "nobody"}) == eh.Snapshot.from_dict(data)
-    assert spare(snapshot, {"nobody"}) is snapshot
-    assert spare(snapshot, set()) is snapshot
+    assert spare(snapshot, {"1", "3", "4@n3", "nobody"}, whole=True) == eh.Snapshot.from_dict(data)
+    assert spare(snapshot, {"nobody"}, whole=True) is snapshot
+    assert spare(snapshot, set(), whole=True) is snapshot
 
 
 def test_caps_count_whatever_the_clock_said_in_between() -> None:

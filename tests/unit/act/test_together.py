@@ -105,9 +105,9 @@ def test_a_victim_on_several_nodes_keeps_others_off_all_of_them(tmp_path: Path) 
     data["allocations"].append({**row, "name": "11@n5", "node": "n5", "resources": {"cpu": 0}})
     world = several(tmp_path)
     tasks = tasks_of(eh.plan(snapshot, world.policy), world.adapter())
-    alone = Footprints(snapshot, tasks).independent(tasks, [])
+    alone = Footprints(snapshot, tasks, whole=True).independent(tasks, [])
     assert len(alone) == PLACES
-    spread = Footprints(eh.Snapshot.from_dict(data), tasks)
+    spread = Footprints(eh.Snapshot.from_dict(data), tasks, whole=True)
     left = {next(iter(task.victims)) for task in tasks} - {
         next(iter(task.victims)) for task in spread.independent(tasks, [])
     }
