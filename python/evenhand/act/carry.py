@@ -189,11 +189,16 @@ class Carrier:
         elif standing.state == "held" and owed.what in ("release", "look:requeue_hold"):
             # If the driver's own command was not seen to arrive, the hold may be another person's.
             return None if standing.held and owed.what != "release" else "release"
-        # Also restarted, or suspended by a person: the command may yet arrive.
+        waits = self._may_yet_show(owed, standing)
+        return "wait" if waits and self.timing.now() < owed.since + self.timing.forget else None
+
+    def _may_yet_show(self, owed: Owed, standing: Standing) -> bool:
+        """Whether a command may yet arrive, or has, and the look lies behind."""
+        arrives = owed.what in ("look:requeue_hold", "look:suspend") and not owed.given
         as_it_was = standing.state in ("running", "suspended") and standing.turn == owed.turn
-        late = as_it_was or owed.what in ("look:requeue_hold", "look:suspend")
-        lost = owed.what.startswith("look:") and late and not owed.given
-        return "wait" if lost and self.timing.now() < owed.since + self.timing.forget else None
+        # A suspended job that runs on is as it was, too.
+        resumed = owed.given and owed.what in ("resume", "look:suspend")
+        return arrives or (as_it_was and not resumed)
 
     def reconcile(self) -> None:
         """Release jobs that a command holds after all that counted as lost, and say so.

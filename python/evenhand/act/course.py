@@ -36,11 +36,11 @@ class _Asked:
 class _Release:
     """A held victim that is to be released: how often that was asked for, when again, until when.
 
-    ``seen``: it was seen to be held.
+    ``seen``: the turn in which it was seen to be held.
     """
 
     until: float
-    seen: bool = False
+    seen: int | None = None
     asked: int = 0
     again: float = 0.0
     said: str = ""
@@ -79,7 +79,7 @@ class Course:
         self._releases: dict[str, _Release] = {}
         self._owed: dict[str, str] = {}
         self._asked: dict[str, _Asked] = {}
-        self._held: set[str] = set()  # seen to be
+        self._held: dict[str, int] = {}  # in which turn
         self._not_asked: list[Victim] = []
         self._said: dict[str, str] = {}
         self._withheld = ""
@@ -202,7 +202,7 @@ class Course:
                 fate = "restarted" if moved else "stays" if refused else "unknown"
             del self._asked[name]
             if standing.state == "held" and fate == "left":
-                self._held.add(name)
+                self._held[name] = standing.turn
             self.carrier.become(self.step.number, victim, fate)
 
     def _all_gone(self) -> bool:
@@ -257,7 +257,7 @@ class Course:
                 self._owed[victim.name] = f"look:{victim.action}"
             elif victim.action == "requeue_hold":
                 until = clock.steady() + clock.settle
-                self._releases[victim.name] = _Release(until, victim.name in self._held)
+                self._releases[victim.name] = _Release(until, self._held.get(victim.name))
             elif victim.action == "suspend":
                 self._owed[victim.name] = "resume"
 
@@ -270,12 +270,12 @@ class Course:
         carrier, clock, again = self.carrier, self.carrier.timing, False
         for name, release in list(self._releases.items()):
             victim, standing = self.step.victims[name], standings[name]
-            ended = standing.state in ("ended", "gone")
-            if ended or (release.seen and standing.state not in ("held", "leaving", "unknown")):
+            if _free(victim, standing, release.seen):
                 carrier.freed(self.step.number, victim)
                 del self._releases[name]
                 continue
-            release.seen = release.seen or standing.state == "held"
+            if standing.state == "held":
+                release.seen = standing.turn
             release.said = release.said or standing.detail
             due = not release.asked or clock.steady() >= release.again
             if standing.state == "held" and release.asked < _TRIES and due:
@@ -285,7 +285,7 @@ class Course:
                 release.again = clock.steady() + clock.settle / _TRIES
                 again = True
             elif clock.steady() >= release.until:
-                if release.seen or standing.state in ("leaving", "unknown"):
+                if release.seen is not None or standing.state in ("leaving", "unknown"):
                     self._still_held(name, release.said)
                 else:
                     self._owed[name] = f"look:{victim.action}"
@@ -307,6 +307,19 @@ class Course:
         outcome, why, chance = self._verdict
         self.outcome, self.why = outcome, why + self.why
         self.carrier.end(self.step, outcome, self.why, self._owed, blame=chance)
+
+
+def _free(victim: Victim, standing: Standing, seen: int | None) -> bool:
+    """Return whether a victim that left is held no more; ``seen``: in which turn it was seen to be.
+
+    One that seems to be where it was before it left is not: the look lies behind. Where turns are not counted
+    that does not show.
+    """
+    if standing.state in ("ended", "gone"):
+        return True
+    if seen is None or standing.state in ("held", "leaving", "unknown"):
+        return False
+    return standing.turn > victim.turn or seen <= victim.turn
 
 
 def _fate(victim: Victim, standing: Standing) -> str | None:

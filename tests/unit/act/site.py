@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import evenhand as eh
-from evenhand.act import Driver, Report, Timing, act
+from evenhand.act import Driver, Report, Timing
 from evenhand.adapters.protocol import EVICTIONS, Answer, Standing
 from evenhand.errors import EvenhandError
 
@@ -84,7 +85,7 @@ class SiteAdapter:
     name, notices = "site", ()
 
     def __init__(self, site: Site, evict: str = "requeue_hold") -> None:
-        self.site, self.evict, self.identity = site, evict, f"site {next(_NUMBERS)}"
+        self.site, self.evict, self.identity = site, evict, f"site {os.getpid()} {next(_NUMBERS)}"
         self.whole = self.users = True
         self.on: dict[tuple[str, str], Callable[[], Answer]] = {}
         self.before_look: Callable[[], object] = lambda: None
@@ -169,18 +170,25 @@ class SiteAdapter:
 
 
 def acted(adapter: SiteAdapter, folder: Path, state: Any = None, **more: Any) -> Report | EvenhandError:
-    """`act` on a plan made now; its report, or what it raised."""
+    """Act on a plan made now; the report, or what was raised."""
     plan = eh.plan(adapter.snapshot(), adapter.policy(), state)
     try:
-        return act(plan, adapter, journal=folder / "journal", timing=adapter.site.timing(), **more)
+        with driver_of(adapter, folder, **more) as driver:
+            return driver.act(plan)
     except EvenhandError as error:
         return error
+
+
+def driver_of(adapter: SiteAdapter, folder: Path, *, max_age: float = 60.0, **more: Any) -> Driver:
+    """Return a driver with its journal and its lock in a folder."""
+    timing = adapter.site.timing(max_age=max_age)
+    return Driver(adapter, folder / "journal", lock=folder / "lock", timing=timing, **more)
 
 
 def paid(adapter: SiteAdapter, folder: Path, seconds: float = 900.0) -> Driver:
     """Drivers that come by every 30 s and see to what is owed; the last one."""
     for _ in range(int(seconds) // 30):
         adapter.site.sleep(30.0)
-        with Driver(adapter, folder / "journal", timing=adapter.site.timing()) as driver:
+        with driver_of(adapter, folder) as driver:
             pass
     return driver

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.act import Caps, Driver, Report
+from evenhand.act import Caps, Report
 from evenhand.act.journal import read
 from evenhand.adapters.protocol import Answer
-from tests.unit.act.site import Site, SiteAdapter, acted, paid
+from tests.unit.act.site import Site, SiteAdapter, acted, driver_of, paid
 
 Change = Callable[[Site, str], object]
 
@@ -127,7 +127,7 @@ def test_a_policy_that_fails_lets_no_further_victim_be_asked(tmp_path: Path) -> 
 def test_no_further_victim_is_asked_once_the_driver_is_stopped(stops: str, tmp_path: Path) -> None:
     adapter = two_victims()
     file = tmp_path / "stopped"
-    with Driver(adapter, tmp_path / "journal", timing=adapter.site.timing(), stop_file=file) as driver:
+    with driver_of(adapter, tmp_path, stop_file=file) as driver:
         plan = adapter.policy().plan(driver.snapshot())
         change_the_other(adapter.site, lambda *_: driver.stop.set() if stops == "stop" else file.touch())
         (row,) = driver.act(plan).rows
@@ -275,7 +275,7 @@ def test_caps_count_what_is_not_asked_only_while_it_may_be(tmp_path: Path) -> No
     site = adapter.site
     change_the_other(site, CHANGES["held"][1])
     caps = Caps(per_run=2, per_hour=2)
-    with Driver(adapter, tmp_path / "journal", timing=site.timing(), caps=caps) as driver:
+    with driver_of(adapter, tmp_path, caps=caps) as driver:
         driver.act(adapter.policy().plan(driver.snapshot()))
         assert driver._victims == 1
         assert driver.book.promised() == []
@@ -287,7 +287,6 @@ def test_caps_count_what_is_not_asked_only_while_it_may_be(tmp_path: Path) -> No
 def test_caps_count_whom_a_step_of_an_earlier_driver_might_have_asked(tmp_path: Path) -> None:
     """It stays open, as its jobs cannot be looked at: whether all were asked shows when it has its end."""
     adapter = two_victims()
-    journal = tmp_path / "journal"
     site = adapter.site
 
     class Killed(BaseException):
@@ -298,7 +297,7 @@ def test_caps_count_whom_a_step_of_an_earlier_driver_might_have_asked(tmp_path: 
 
     for name in ("v1", "v2"):
         adapter.on["requeue_hold", name] = killed
-    with Driver(adapter, journal, timing=site.timing()) as driver:
+    with driver_of(adapter, tmp_path) as driver:
         plan = adapter.policy().plan(driver.snapshot())
         with pytest.raises(Killed):
             driver.act(plan)
@@ -311,5 +310,5 @@ def test_caps_count_whom_a_step_of_an_earlier_driver_might_have_asked(tmp_path: 
         own = [(job, owner) for owner, job in driver.book.promised()]
         assert Caps(None, 2, None, None).exceeded(driver.book, site.now, 0, own, but=0) is None
         assert Caps(None, 1, None, None).exceeded(driver.book, site.now, 0, own, but=0) is not None
-    with Driver(adapter, journal, timing=site.timing()) as driver:
+    with driver_of(adapter, tmp_path) as driver:
         assert driver.book.promised() == []

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.act import Driver, act
+from evenhand.act import act
 from evenhand.act.journal import read
 from evenhand.adapters import AdapterError
 from evenhand.adapters.protocol import Answer
 from evenhand.errors import InputError
-from tests.unit.act.site import Site, SiteAdapter, acted
+from tests.unit.act.site import Site, SiteAdapter, acted, driver_of
 
 
 def held(site: Site) -> list[str]:
@@ -45,7 +45,7 @@ def test_a_step_behind_one_whose_jobs_cannot_be_looked_at_is_refused(tmp_path: P
     assert adapter.site.evicted() == ["low1"]
     assert [(row.beneficiary, row.codes) for row in rows] == [("high2", ("busy",))]
     adapter.before_look = lambda: None
-    with Driver(adapter, journal, timing=adapter.site.timing()) as driver:
+    with driver_of(adapter, tmp_path) as driver:
         assert not driver.book.open
     assert not held(adapter.site)
 
@@ -73,7 +73,7 @@ def test_a_snapshot_that_cannot_be_built_is_one_error_once_steps_ended(tmp_path:
 
 def test_what_an_adapter_says_of_wrong_settings_stays_an_input_error(tmp_path: Path) -> None:
     adapter = two_of_one_owner()
-    with Driver(adapter, tmp_path / "journal", timing=adapter.site.timing()) as driver:
+    with driver_of(adapter, tmp_path) as driver:
         with pytest.raises(InputError, match="preemptor"):
             driver.adapter.policy(preemptors="never")
         adapter.site.nodes.clear()
@@ -118,7 +118,7 @@ def test_commands_that_cannot_be_told_leave_no_step_half_way(action: str, job: s
     adapter.commands = commands  # type: ignore[method-assign]
     acted(adapter, tmp_path)
     assert failed
-    with Driver(adapter, tmp_path / "journal", timing=site.timing()) as driver:
+    with driver_of(adapter, tmp_path) as driver:
         assert not driver.book.open
         assert not driver.book.owed
     assert not held(site)
@@ -129,7 +129,7 @@ def test_a_stop_is_heard_between_steps_side_by_side(tmp_path: Path) -> None:
     adapter = two_of_one_owner()
     site = adapter.site
     site.jobs["low2"]["user"] = "bob"
-    with Driver(adapter, tmp_path / "journal", timing=site.timing()) as driver:
+    with driver_of(adapter, tmp_path) as driver:
 
         def stops() -> Answer:
             driver.stop.set()
@@ -155,7 +155,7 @@ def test_a_descriptor_that_cannot_be_kept_is_no_reason_to_keep_the_lock(
     adapter.keep = keep  # type: ignore[method-assign]
     with caplog.at_level(logging.WARNING, logger="evenhand.act"):
         for _ in range(2):
-            with Driver(adapter, tmp_path / "journal", timing=adapter.site.timing()):
+            with driver_of(adapter, tmp_path):
                 pass
     assert [descriptor < 0 for descriptor in kept] == [False, True] * 2
     assert "cannot be told" in caplog.text

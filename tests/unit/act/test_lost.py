@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from evenhand.act import Driver
 from evenhand.act.book import Book
 from evenhand.act.journal import Journal, read
 from evenhand.act.rotation import needed
-from evenhand.adapters.protocol import Answer
-from tests.unit.act.site import Site, SiteAdapter, acted, paid
+from evenhand.adapters.protocol import Answer, Standing
+from tests.unit.act.site import Site, SiteAdapter, acted, driver_of, paid
 
 DAY = 24 * 3600.0
 
@@ -103,10 +103,10 @@ def test_a_command_that_counted_as_lost_is_found_by_its_mark(
     with caplog.at_level(logging.WARNING, logger="evenhand.act"):
         if at == "beginning":
             site.sleep(7200)
-            with Driver(adapter, tmp_path / "journal", timing=site.timing()) as driver:
+            with driver_of(adapter, tmp_path) as driver:
                 book = driver.book
         else:
-            with Driver(adapter, tmp_path / "journal", timing=site.timing()) as driver:
+            with driver_of(adapter, tmp_path) as driver:
                 site.sleep(7200)
                 site.end("high")
                 driver.act(adapter.policy().plan(driver.snapshot()))
@@ -164,7 +164,7 @@ def test_a_look_that_fails_is_made_up_for(tmp_path: Path) -> None:
         raise OSError("no route")
 
     adapter.before_look = fails
-    with Driver(adapter, tmp_path / "journal", timing=site.timing()) as driver:
+    with driver_of(adapter, tmp_path) as driver:
         assert list(driver.book.lost) == ["v"]
     adapter.before_look = lambda: None
     paid(adapter, tmp_path, 30)
@@ -205,7 +205,7 @@ def test_what_is_lost_is_looked_for_during_a_day(later: float, found: bool, tmp_
     site = adapter.site
     lost(tmp_path / "journal", site.now - later)
     site.leave("v")
-    with Driver(adapter, tmp_path / "journal", timing=site.timing(), lock=tmp_path / "lock") as driver:
+    with driver_of(adapter, tmp_path) as driver:
         assert (site.jobs["v"]["state"] == "pending") == found
         assert not driver.book.owed
 
@@ -215,3 +215,63 @@ def test_jobs_that_have_ended_are_not_looked_for(state: str, tmp_path: Path) -> 
     lines = lost(tmp_path / "journal", 100 * DAY)
     lines[-1]["state"] = state
     assert not booked(lines).lost
+
+
+def lies_behind(adapter: SiteAdapter, when: Callable[[], bool]) -> list[str]:
+    """Let looks show the victim as it was before it left, once, and only then."""
+    plain, shown = adapter._stands, list[str]()
+
+    def stands(name: str) -> Standing:
+        if name != "v" or shown or not when():
+            return plain(name)
+        shown.append(name)
+        return Standing(name, "running", 0, started=True, owner="v")
+
+    adapter._stands = stands  # type: ignore[method-assign]
+    return shown
+
+
+def test_a_look_that_lies_behind_shows_no_release(tmp_path: Path) -> None:
+    """It was seen held; then a look shows it where it was before."""
+    adapter = one_victim(3.0)
+    site = adapter.site
+    site.later(5, lambda: site.start("high", "n1"))
+    shown = lies_behind(adapter, lambda: site.jobs["high"]["state"] == "running")
+    acted(adapter, tmp_path)
+    assert shown
+    assert site.asked == [("requeue_hold", "v"), ("release", "v")]
+    assert site.jobs["v"]["state"] == "pending"
+
+
+@pytest.mark.parametrize("evict", ["requeue_hold", "suspend"])
+def test_a_look_that_lies_behind_settles_no_debt(evict: str, tmp_path: Path) -> None:
+    adapter = one_victim(3.0, evict)
+    site = adapter.site
+    site.later(5, lambda: site.start("high", "n1"))
+    adapter.on["release", "v"] = lambda: Answer("refused", "not now")
+    acted(adapter, tmp_path)
+    del adapter.on["release", "v"]
+    site.end("high")
+    shown = lies_behind(adapter, lambda: True)
+    with driver_of(adapter, tmp_path) as driver:
+        assert shown
+        assert list(driver.book.owed) == ["v"]
+    assert not paid(adapter, tmp_path, 30).book.owed
+    assert site.jobs["v"]["state"] == ("running" if evict == "suspend" else "pending")
+
+
+@pytest.mark.parametrize(("later", "owed"), [(599.0, True), (600.0, False)])
+def test_a_release_that_a_look_never_confirms_is_given_up_in_the_end(
+    later: float, owed: bool, tmp_path: Path
+) -> None:
+    """Where turns are not counted it may run because another person released it."""
+    adapter = one_victim(3.0)
+    site = adapter.site
+    site.later(5, lambda: site.start("high", "n1"))
+    adapter.on["release", "v"] = lambda: Answer("refused", "not now")
+    acted(adapter, tmp_path)
+    (end,) = (line["t"] for line in read(tmp_path / "journal") if line["kind"] == "end")
+    site.set("v", state="running", turn=0, node="n2")
+    site.sleep(end + later - site.now)
+    with driver_of(adapter, tmp_path) as driver:
+        assert bool(driver.book.owed) == owed
