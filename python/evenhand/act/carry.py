@@ -189,16 +189,17 @@ class Carrier:
         elif standing.state == "held" and owed.what in ("release", "look:requeue_hold"):
             # If the driver's own command was not seen to arrive, the hold may be another person's.
             return None if standing.held and owed.what != "release" else "release"
-        waits = self._may_yet_show(owed, standing)
-        return "wait" if waits and self.timing.now() < owed.since + self.timing.forget else None
+        return "wait" if self.timing.now() < owed.since + self._patience(owed, standing) else None
 
-    def _may_yet_show(self, owed: Owed, standing: Standing) -> bool:
-        """Whether a command may yet arrive, or has, and the look lies behind."""
-        arrives = owed.what in ("look:requeue_hold", "look:suspend") and not owed.given
+    def _patience(self, owed: Owed, standing: Standing) -> float:
+        """Return how long after its step a job is looked after that is owed nothing as it stands now."""
         as_it_was = standing.state in ("running", "suspended") and standing.turn == owed.turn
-        # A suspended job that runs on is as it was, too.
-        resumed = owed.given and owed.what in ("resume", "look:suspend")
-        return arrives or (as_it_was and not resumed)
+        if owed.what.startswith("look:") and not owed.given:
+            # Also restarted, or suspended by a person: a hold may yet arrive.
+            late = as_it_was or owed.what in ("look:requeue_hold", "look:suspend")
+            return self.timing.forget if late else 0.0
+        # It was seen to have left: then the look lies behind, or another person gave it back.
+        return self.timing.settle if as_it_was and not owed.given else 0.0
 
     def reconcile(self) -> None:
         """Release jobs that a command holds after all that counted as lost, and say so.

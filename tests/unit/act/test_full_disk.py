@@ -73,11 +73,11 @@ def known(world: World) -> set[str]:
 def settled_later(world: World) -> None:
     """With room again the next driver writes down how the steps ended; soon nothing is owed any more.
 
-    It was not written down that a job was held: for a while its command may yet arrive.
+    It was not written down that a job was held: for a while its command may yet arrive, or a look lie behind.
     """
     with world.driver() as driver:
         assert not driver.book.open
-        assert {owed.what for owed in driver.book.owed.values()} <= {"look:requeue_hold"}
+        assert {owed.what for owed in driver.book.owed.values()} <= {"look:requeue_hold", "resume"}
     world.clock.now += world.timing().forget
     world.check()
 
