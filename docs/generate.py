@@ -281,6 +281,7 @@ MODULES = (
     "systems.record",
     "systems.registry",
     "testing",
+    "testing.acting",
     "testing.adapters",
     "testing.certificates",
     "testing.invariants",
