@@ -211,6 +211,31 @@ def test_what_is_planned_ahead_is_no_row() -> None:
     assert list(made.snapshot().names("nodes")) == ["m"]
 
 
+def test_jobs_that_come_one_before_the_other_are_victims_in_canonical_order() -> None:
+    policy = eh.policies.Slurm(
+        PreemptType="preempt/partition_prio",
+        PreemptMode="CANCEL",
+        partitions={"low": {"PriorityTier": 1}, "high": {"PriorityTier": 9}},
+    )
+    count = 40  # so many leave no number between those of two rows
+    made = cluster(
+        policy,
+        nodes=[node("n", cpu=count)],
+        operations=[{"name": "u", "partition": "high"}],
+    )
+    made.plan()
+    for place in reversed(range(count)):
+        name = f"v{place:02}"
+        row = {"name": name, "operation": name, "node": "n", "resources": {"cpu": 1}, "start_time": 100}
+        made.apply([put("operations", name=name, partition="low", start_time=100)])
+        made.apply([{"event": "start", "row": row}])
+        if place == count - 10:
+            state = made.plan().state
+    made.apply([put("requests", name="r", operation="u", resources={"cpu": count // 2})])
+    victims = {name for _, name, _ in preempted(both(made, policy, state))}
+    assert victims == {f"v{place:02}" for place in range(count // 2)}
+
+
 def test_parts_of_a_job_in_two_queues_count_in_that_of_the_first() -> None:
     lists = {"all.q": "slots=3(mid.q)", "mid.q": "slots=1(low.q)"}
     policy = eh.policies.GridEngine(

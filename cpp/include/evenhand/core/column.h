@@ -1,8 +1,9 @@
 // Columns whose cells are counted by any integer.
 //
 // Rows are signed numbers, as -1 is none; standard containers count by unsigned ones. A Column is
-// a vector and a View a span, in all but the brackets, where the one turns into the other. Nothing
-// is checked but by assert.
+// a vector and a View a span, in all but the brackets, where the one turns into the other. Where
+// assert holds every place is checked (as in plain vectors and spans: see CMakeLists.txt), else
+// none.
 #pragma once
 
 #include <cassert>
@@ -51,10 +52,12 @@ class Indexed : public Base {
   // The cells of a row, where each has so many.
   template <Countable Row>
   auto* row(Row row, std::size_t width) noexcept {
+    assert((at(row) + 1) * width <= this->size());
     return this->data() + at(row) * width;
   }
   template <Countable Row>
   auto* row(Row row, std::size_t width) const noexcept {
+    assert((at(row) + 1) * width <= this->size());
     return this->data() + at(row) * width;
   }
   Id rows() const noexcept { return static_cast<Id>(this->size()); }
@@ -68,6 +71,7 @@ using View = Indexed<std::span<T>>;
 // The cells from one place on until another, which is not among them.
 template <class T, std::integral Place>
 View<const T> slice(const std::vector<T>& column, Place begin, Place end) noexcept {
+  assert(at(begin) <= at(end) && at(end) <= column.size());
   return {column.data() + begin, at(end - begin)};
 }
 

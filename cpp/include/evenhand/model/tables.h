@@ -10,6 +10,7 @@
 // row plus the number of pools).
 #pragma once
 
+#include <cassert>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,7 @@ struct StringColumn {
 
   Index size() const noexcept { return offsets.rows() - 1; }
   std::string_view operator[](Index i) const noexcept {
+    assert(i >= 0 && i < size());
     return {bytes.data() + offsets[i], at(offsets[i + 1] - offsets[i])};
   }
   void push_back(std::string_view text) {

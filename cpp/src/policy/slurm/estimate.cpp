@@ -155,20 +155,28 @@ void Run::collect_ends() {
   for (const Index i : gone_)
     if (const Time grace = jobs().grace[of(i).operation]; grace > 0)
       ends_.push_back({std::min(now + grace, end_of(of(i))), of(i).operation, End::Of::kVictim, i});
-  for (const Leaving& l : workspace.state.leaving()) {
-    const Time gone = deadline(l.slot);
+  Column<Id> leaving;
+  for (const Leaving& l : workspace.state.leaving()) leaving.push_back(l.slot);
+  put_in_order(workspace.state.allocations(), std::span<Id>(leaving));
+  for (const Id slot : leaving) {
+    const Time gone = deadline(slot);
     if (gone != kNoTime && gone > now)
-      ends_.push_back({gone, workspace.state.operation_of(l.slot), End::Of::kLeaving,
-                       static_cast<Index>(l.slot)});
+      ends_.push_back(
+          {gone, workspace.state.operation_of(slot), End::Of::kLeaving, static_cast<Index>(slot)});
   }
   for (Size i = 0; i < begun_.size(); ++i)
     ends_.push_back({begun_[i].end, begun_[i].job, End::Of::kBegun, static_cast<Index>(i)});
-  for (End& end : ends_) end.at = whole_second(end.at);
+  for (End& end : ends_) complete(end);
   std::ranges::stable_sort(ends_, std::less{}, End::key);
 }
 
-void Run::add_end(End end) {
+void Run::complete(End& end) const {
   end.at = whole_second(end.at);
+  end.rank = workspace.state.operations().keys().rank(end.job);
+}
+
+void Run::add_end(End end) {
+  complete(end);
   ends_.insert(std::ranges::upper_bound(ends_, End::key(end), std::less{}, End::key), end);
 }
 

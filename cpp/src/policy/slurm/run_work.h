@@ -41,9 +41,10 @@ struct End {
   Time at;
   Id job;
   Of of;
-  Index which;  // in Workspace::running, of the leaving allocations, or of those begun
+  Index which;     // in Workspace::running, of the leaving allocations, or of those begun
+  Index rank = 0;  // of the job, in canonical order
 
-  static std::pair<Time, Id> key(const End& end) { return {end.at, end.job}; }
+  static std::pair<Time, Index> key(const End& end) { return {end.at, end.rank}; }
 };
 
 // What a run has done to a job.
@@ -233,6 +234,7 @@ class Run {
                 std::vector<Spot>& spots);
   void collect_ends();
   void add_end(End end);
+  void complete(End& end) const;
   Time end_of(const RunningJob& job) const;
   bool is_listed(const End& end, Id job, const CandidateSet& wanted) const;
   bool ends_on_open(const End& end) const;

@@ -79,7 +79,10 @@ void Workspace::refresh(const Jobs::Changed& changed, bool with_running) {
       if (dropped(job)) live_ -= job.slots;
       return dropped(job);
     });
-  for (RunningJob& job : running) job.gone = false;
+  for (RunningJob& job : running) {
+    job.gone = false;
+    job.key.submitted.second = state.operations().keys().rank(job.operation);  // as others came
+  }
   const auto known = static_cast<std::ptrdiff_t>(running.size());
   if (all) {
     slots_.clear();
