@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -21,6 +23,7 @@ from evenhand.act.journal import Journal
 from evenhand.adapters.protocol import EVICTIONS, Answer
 from evenhand.testing.acting import LAWS, History, judge, play
 from tests.drawing import examples
+from tests.unit.act.processes import lives
 
 pytestmark = pytest.mark.usefixtures("quick_and_quiet")
 
@@ -43,6 +46,19 @@ def test_no_law_is_broken(part: int) -> None:
     counts["did not leave at once"] = sum(counts[word] for word in ("unknown", "restarted", "stays"))
     for word in ("started", "not_started", "left", "did not leave at once"):
         assert counts[word] >= 1, (word, counts)
+
+
+def test_no_law_is_broken_where_drivers_are_killed_at_any_system_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Processes of their own, killed by SIGKILL; at night 500 histories."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    kills = 0
+    for seed in range(10_000, 10_000 + examples(0.25)):
+        history = play(seed, lives=lives)
+        judge(history)
+        kills += history.kills
+    assert kills >= examples(0.25) // 2
 
 
 def test_the_same_history_every_time() -> None:

@@ -20,7 +20,10 @@ from evenhand.testing.acting.site import FORGET, POLL, Site
 if TYPE_CHECKING:
     from evenhand.act import Caps, Driver
 
-__all__ = ["History", "Killed", "play"]
+__all__ = ["TIMES", "History", "Killed", "live", "play"]
+
+#: How long its drivers wait for what, in seconds.
+TIMES = {"start": 40.0, "settle": 10.0, "retry": 60.0, "poll": POLL, "forget": FORGET}
 
 _CALLS = 3000  # of one driver, after which it counts as endless
 _ROUNDS = 60  # of drivers that see to what is left
@@ -70,7 +73,11 @@ class History:
     errors: list[str] = field(default_factory=list)
 
 
-def play(seed: int, carry_out: Callable[[Driver, Any], object] | None = None) -> History:
+def play(
+    seed: int,
+    carry_out: Callable[[Driver, Any], object] | None = None,
+    lives: Callable[..., None] | None = None,
+) -> History:
     """Draw a history and carry it out.
 
     Parameters
@@ -79,6 +86,8 @@ def play(seed: int, carry_out: Callable[[Driver, Any], object] | None = None) ->
         The same history every time.
     carry_out : callable, optional
         What a driver does with the rules of the site while it is open; by default one round of `watch`.
+    lives : callable, optional
+        Lets a driver live, as `live` does: in a process of its own, for example.
 
     Returns
     -------
@@ -101,7 +110,7 @@ def play(seed: int, carry_out: Callable[[Driver, Any], object] | None = None) ->
     )
     history = History(seed, site, random.choice(["requeue_hold"] * 3 + ["suspend"]), caps)
     with tempfile.TemporaryDirectory() as folder, _disk(site):
-        _play(history, Path(folder), carry_out or _round)
+        _play(history, Path(folder), carry_out or _round, lives or live)
     return history
 
 
@@ -115,14 +124,16 @@ def _round(driver: Driver, rules: Any) -> None:
     watch(driver, rules, once=True, each=_nothing)
 
 
-def _play(history: History, folder: Path, carry_out: Callable[[Driver, Any], object]) -> None:
+def _play(
+    history: History, folder: Path, carry_out: Callable[[Driver, Any], object], lives: Callable[..., None]
+) -> None:
     site, random = history.site, history.site.random
     journal = folder / "journal"
     adapter = SiteAdapter(site, history.evict, f"drawn site {next(_NUMBERS)}", lambda: _lines(journal))
-    lives = [random.randrange(3, 80) if random.random() < 0.5 else None for _ in range(random.randint(2, 4))]
-    site.trouble(60.0 * len(lives))
-    for life in lives:
-        _live(history, adapter, journal, life, carry_out)
+    lasts = [random.randrange(3, 80) if random.random() < 0.5 else None for _ in range(random.randint(2, 4))]
+    site.trouble(60.0 * len(lasts))
+    for last in lasts:
+        lives(history, adapter, journal, last, carry_out)
         site.sleep(random.uniform(1, 30))
     site.calm()
     for name, job in site.jobs.items():  # whoever waited for room has had it
@@ -131,23 +142,35 @@ def _play(history: History, folder: Path, carry_out: Callable[[Driver, Any], obj
     for _ in range(_ROUNDS):
         site.make_room()
         site.sleep(60.0 if site.random.random() < 0.9 else 600.0)
-        _live(history, adapter, journal, None, _nothing)
+        lives(history, adapter, journal, None, _nothing)
         if not history.open and not history.owed and not site.waits:
             break
-    _live(history, adapter, journal, None, _nothing)
+    lives(history, adapter, journal, None, _nothing)
     from evenhand.act.journal import read
 
     history.lines = read(journal) if journal.exists() else []
 
 
-def _live(
+def live(
     history: History,
     adapter: SiteAdapter,
     journal: Path,
-    life: int | None,
+    last: int | None,
     carry_out: Callable[[Driver, Any], object],
 ) -> None:
-    """Let one driver live, for so many calls at most if there is a number."""
+    """Let one driver live.
+
+    Parameters
+    ----------
+    history : History
+        Gets what the driver left, and whether it was killed.
+    adapter : SiteAdapter
+    journal : pathlib.Path
+    last : int or None
+        Which of its calls of the site, and writes to the journal, it does not outlive.
+    carry_out : callable
+        As of `play`.
+    """
     from evenhand.act import Driver, Timing
 
     site, calls = history.site, itertools.count()
@@ -155,7 +178,7 @@ def _live(
     def before() -> None:
         """Count a call of the site or a write to the journal, which may be the last."""
         number = next(calls)
-        if life is not None and number >= life:
+        if last is not None and number >= last:
             raise Killed
         if number > _CALLS:
             raise Endless
@@ -164,8 +187,7 @@ def _live(
         def steady(self) -> float:
             return site.steady
 
-    times = {"start": 40.0, "settle": 10.0, "retry": 60.0, "poll": POLL, "forget": FORGET}
-    timing = Steady(**times, clock=site.clock, sleep=site.sleep)
+    timing = Steady(**TIMES, clock=site.clock, sleep=site.sleep)
     adapter.before = site.before_write = before
     site.note("driver")
     driver = None
