@@ -148,6 +148,33 @@ def test_memory_of_a_node_is_a_positive_number(tmp_path: Path, value: Any) -> No
     assert eh.traces.swf(path, memory_per_node=np.float32(2)).snapshot().node_count == 4
 
 
+@pytest.mark.parametrize("path", ["a\0b", Path("a\0b")], ids=["text", "path"])
+def test_a_zero_is_in_no_path_of_a_log(path: str | Path) -> None:
+    with pytest.raises(eh.InputError, match="data has a zero in it, which no path has"):
+        eh.traces.frame(path)
+
+
+# --- settings
+
+
+@pytest.mark.parametrize("values", [range(2**40), range(2**70)], ids=["2**40", "2**70"])
+@pytest.mark.parametrize(
+    ("made", "name"),
+    [
+        (eh.policies.YuniKorn, "cost"),
+        (eh.policies.YuniKorn, "policies"),
+        (eh.policies.Slurm, "pace"),
+        (eh.policies.BackendAI, "user_policies"),
+    ],
+)
+def test_ranges_are_not_read_to_their_end(made: Any, name: str, values: range) -> None:
+    given: Any = {"pace": {"immune_hours": values}, "user_policies": {"u": {"range": values}}}.get(
+        name, values
+    )
+    with pytest.raises(eh.InputError, match="more than 1,000,000 values"):
+        made(**{name: given})
+
+
 # --- texts of Grid Engine
 
 COMPLEXES = "mem_free mf MEMORY <= YES YES 0 0 YES\nslots s INT <= YES YES 1 1000 YES"

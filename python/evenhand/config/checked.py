@@ -65,7 +65,7 @@ class Settings(BaseModel):
     ALIASES: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, **values: Any) -> None:
-        given = type(self).renamed(values)
+        given = type(self)._renamed(values)
         try:
             super().__init__(**given)
         except ValidationError as error:
@@ -75,23 +75,8 @@ class Settings(BaseModel):
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     @classmethod
-    def renamed(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values under the names that the fields have here.
-
-        Parameters
-        ----------
-        values : mapping
-            Values by field or alias.
-
-        Returns
-        -------
-        dict
-
-        Raises
-        ------
-        InputError
-            If a field and its alias are both given.
-        """
+    def _renamed(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values under the names that the fields have here, each given once."""
         given: dict[str, Any] = {}
         for key, value in values.items():
             name = cls.ALIASES.get(key, key)
@@ -147,7 +132,7 @@ class CheckedSettings(Settings):
         if isinstance(name, str) and name == "documented":
             return cls(**changes)
         if isinstance(name, str) and name == "upstream":
-            return cls(**{**cls.UPSTREAM, **cls.renamed(changes)})
+            return cls(**{**cls.UPSTREAM, **cls._renamed(changes)})
         message = f'preset is {shorten(name) or "empty"}; it must be "documented" or "upstream"'
         raise InputError([Problem("settings", None, None, "preset", "choice", shorten(name), message)])
 
@@ -169,7 +154,7 @@ class CheckedSettings(Settings):
             If the result would break a rule.
         """
         # What was not set stays so: a default may stand where the same value would be refused.
-        return type(self)(**{**self.model_dump(exclude_unset=True), **type(self).renamed(changes)})
+        return type(self)(**{**self.model_dump(exclude_unset=True), **type(self)._renamed(changes)})
 
 
 def under_own_names(values: Any, aliases: Mapping[str, str]) -> Any:

@@ -104,4 +104,4 @@ class FairShareSettings(Settings):
         InputError
             If a field is unknown, or a value breaks a rule.
         """
-        return type(self)(**{**self.model_dump(), **type(self).renamed(changes)})
+        return type(self)(**{**self.model_dump(), **type(self)._renamed(changes)})

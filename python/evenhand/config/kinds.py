@@ -57,22 +57,26 @@ UnitShare = Annotated[float, Ge(0), Le(1), Field(allow_inf_nan=False)]
 #: Amounts by name of the resource.
 Amounts = dict[Annotated[str, MinLen(1)], NonNegative]
 
-_MOST_TEXTS = 1_000_000
+_MOST_VALUES = 1_000_000
 
 
 def _few(value: Any) -> Any:
     try:
-        many = len(value) > _MOST_TEXTS
+        many = len(value) > _MOST_VALUES
+    except OverflowError:
+        many = True
     except TypeError:  # it has no length: pydantic says what it must be
         return value
     if many:
-        said = f"has {len(value):,} texts; at most {_MOST_TEXTS:,} are taken"
+        said = f"has more than {_MOST_VALUES:,} values, which is more than are taken"
         raise PydanticCustomError("rule", "{said}", {"rule": "length", "said": said})
     return value
 
 
+#: Before `Strict(False)`, which would read a range to its end.
+FEW = BeforeValidator(_few)
 #: A list of texts.
-Texts = Annotated[tuple[str, ...], BeforeValidator(_few), Strict(False), PlainSerializer(list)]
+Texts = Annotated[tuple[str, ...], FEW, Strict(False), PlainSerializer(list)]
 
 
 def unit_of(name: str, field: FieldInfo) -> str:

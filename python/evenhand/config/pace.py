@@ -15,7 +15,7 @@ from pydantic import AfterValidator, ConfigDict, Field, PlainSerializer, Strict
 from pydantic_core import PydanticCustomError
 
 from evenhand.config.checked import Settings
-from evenhand.config.kinds import Duration
+from evenhand.config.kinds import FEW, Duration
 from evenhand.config.rows import RowSettings, models_of, raise_found
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _checked(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 _HOURS = "Hours of the day in which nothing of it is preempted"
 
-Hours = Annotated[tuple[str, ...], Strict(False), AfterValidator(_checked), PlainSerializer(list)]
+Hours = Annotated[tuple[str, ...], FEW, Strict(False), AfterValidator(_checked), PlainSerializer(list)]
 Cap = Annotated[int, Ge(0), Le(10**9)]
 
 

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.model import Snapshot
+    from evenhand.plans.columns import Name
+    from evenhand.plans.memory import LiveRows
     from evenhand.state import State
 
 __all__ = ["remembered"]
@@ -18,25 +20,31 @@ __all__ = ["remembered"]
 class _Rows:
     """Rows of a run's core by the names that they have in a snapshot of it."""
 
-    core = None
+    core: Any = None
     total_stated = True
 
     def __init__(self, base: Snapshot, now: Snapshot, here: Mapping[str, NDArray[Any]]) -> None:
         self.base, self._now, self._here = base, now, here
 
     @cached_property
-    def _names(self) -> dict[str, dict[int, Any]]:
+    def _names(self) -> dict[str, dict[int, Name]]:
         return {
             table: dict(zip(rows.tolist(), self._now.names(table), strict=True))
             for table, rows in self._here.items()
         }
 
-    def names_of(self, table: str, rows: Sequence[int]) -> list[Any]:
-        """Return names; None: the row has gone."""
+    def name(self, table: str, row: int) -> Name:
+        """Return the name of a row."""
         if table == "nodes" and table not in self._names:
-            names = self.base.names("nodes")
-            return [names[row] for row in rows]
-        return [self._names[table].get(row) for row in rows]
+            return self.base.names("nodes")[row]
+        return self._names[table][row]
+
+    def in_order(self, table: str, rows: Sequence[int]) -> list[int]:
+        """Return those of some rows that are there, as the snapshot has them."""
+        if table == "nodes" and table not in self._names:
+            return sorted(rows)
+        wanted = frozenset(rows)
+        return [row for row in self._names[table] if row in wanted]
 
     def settings_by_row(self, rows: Iterable[tuple[str, Any]]) -> dict[str, dict[int, Mapping[str, Any]]]:
         """Return no settings: nothing comes."""
@@ -75,5 +83,6 @@ def remembered(
     """
     if planner.updated is None:
         return None
-    state: State = policy.remembered(planner, _Rows(base, now, here), round(now.now * 1e6))
+    rows: LiveRows = _Rows(base, now, here)
+    state: State = policy.remembered(planner, rows, round(now.now * 1e6))
     return state

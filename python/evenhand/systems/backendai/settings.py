@@ -13,7 +13,7 @@ from evenhand.building.jsontext import load
 from evenhand.building.problems import Report, nearest, shorten
 from evenhand.config.checked import CheckedSettings, Settings, broken
 from evenhand.config.costs import PreemptionCost, VictimCost, victim_cost
-from evenhand.config.kinds import Duration, Texts
+from evenhand.config.kinds import FEW, Duration, Texts
 from evenhand.config.pace import PaceSettings, pace
 from evenhand.config.rows import RowSettings
 from evenhand.errors import InputError, Problem
@@ -58,7 +58,7 @@ class PriorityPolicy(Settings):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     default: Priority | None = Field(None, description="Priority of a session that names none.")
-    range: Annotated[tuple[Priority, Priority], Strict(False)] = Field(
+    range: Annotated[tuple[Priority, Priority], FEW, Strict(False)] = Field(
         (0, HIGHEST_PRIORITY), description="Lowest and highest priority that may be set."
     )
     may_change: bool = Field(True, description="Whether a session may name a priority at all.")

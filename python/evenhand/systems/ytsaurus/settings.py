@@ -258,27 +258,12 @@ class YTsaurusSettings(CheckedSettings):
     pace: PaceSettings = pace()
 
     def __init__(self, **values: Any) -> None:
-        super().__init__(**_with_old_count(type(self).renamed(values)))
+        super().__init__(**_with_old_count(type(self)._renamed(values)))
 
     @classmethod
-    def renamed(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values under the names, and in the places, that the fields have here.
-
-        Parameters
-        ----------
-        values : mapping
-            Values by field or alias; settings of fair shares may stand beside `fair_share`.
-
-        Returns
-        -------
-        dict
-
-        Raises
-        ------
-        InputError
-            If a field is given twice.
-        """
-        return super().renamed(_with_fair_share(values, None))
+    def _renamed(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values under the names, and in the places, that the fields have here."""
+        return super()._renamed(_with_fair_share(values, None))
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with these fields changed; the result is validated.

@@ -9,7 +9,7 @@ from annotated_types import Ge, Le
 from pydantic import Discriminator, Field, PlainSerializer, Strict, Tag, model_validator
 
 from evenhand.config.checked import CheckedSettings, broken
-from evenhand.config.kinds import Amounts, Duration, UnitShare
+from evenhand.config.kinds import FEW, Amounts, Duration, UnitShare
 from evenhand.config.pace import PacedPool, PaceSettings, pace
 from evenhand.config.rows import RowSettings
 
@@ -34,7 +34,9 @@ SWITCHES = (
     "required_node_ignores_free_room",
 )
 
-Policies = Annotated[tuple[Literal["inter_queue", "intra_queue"], ...], Strict(False), PlainSerializer(list)]
+Policies = Annotated[
+    tuple[Literal["inter_queue", "intra_queue"], ...], FEW, Strict(False), PlainSerializer(list)
+]
 
 
 def _form(value: Any) -> str:
@@ -45,7 +47,7 @@ CostKey = Literal["opted_out", "originator", "priority", "live_time", "lost_work
 # Which of the two is wrong is said alone; the oldest pydantic accepts a list by this only.
 Cost = Annotated[
     Annotated[Literal["default", "live_time", "priority", "kind"], Tag("[word]")]
-    | Annotated[tuple[CostKey, ...], Strict(False), PlainSerializer(list), Tag("[columns]")],
+    | Annotated[tuple[CostKey, ...], FEW, Strict(False), PlainSerializer(list), Tag("[columns]")],
     Discriminator(_form),
 ]
 
