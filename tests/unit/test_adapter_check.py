@@ -272,6 +272,32 @@ def test_steps_that_do_not_come_to_their_end_are_found(promise: str) -> None:
         check_adapter(adapter, beneficiary="urgent")
 
 
+@locks
+def test_drivers_act_on_clusters_where_things_go_wrong() -> None:
+    checked = check_adapter(farm(), fresh=farm, histories=8)
+    assert checked[-1] == "histories_keep_the_laws"
+
+
+def keeps(self: Any, action: str, name: str, reason: str) -> Answer:
+    """Release nothing, whatever is said."""
+    if action == "release" and name in self.farm.jobs:
+        return Answer("done")
+    return super(type(self), self).do(action, name, reason)  # type: ignore[no-any-return]
+
+
+@locks
+def test_histories_find_jobs_that_stay_held() -> None:
+    made: list[Any] = []
+
+    def fresh() -> Any:
+        made.append(broken(action=lambda *_: "requeue_hold", do=keeps))
+        return made[-1]
+
+    with pytest.raises(AssertionError, match=r"histories_keep_the_laws: history \d: "):
+        check_adapter(farm(), fresh=fresh, histories=8)
+    assert any(job["state"] == "held" for job in made[-1].farm.jobs.values())
+
+
 def test_a_beneficiary_that_nothing_is_preempted_for_is_named() -> None:
     with pytest.raises(AssertionError, match="preempts nothing for 'middle'; it does for urgent"):
         check_adapter(farm(), beneficiary="middle")

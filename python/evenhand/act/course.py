@@ -36,11 +36,12 @@ class _Asked:
 class _Release:
     """A held victim that is to be released: how often that was asked for, when again, until when.
 
-    ``seen``: the turn in which it was seen to be held.
+    ``seen``: the turn in which it was seen to be held; ``given``: the cluster said that it is released.
     """
 
     until: float
     seen: int | None = None
+    given: bool = False
     asked: int = 0
     again: float = 0.0
     said: str = ""
@@ -270,7 +271,7 @@ class Course:
         carrier, clock, again = self.carrier, self.carrier.timing, False
         for name, release in list(self._releases.items()):
             victim, standing = self.step.victims[name], standings[name]
-            if _free(victim, standing, release.seen):
+            if _free(victim, standing, release):
                 carrier.freed(self.step.number, victim)
                 del self._releases[name]
                 continue
@@ -280,7 +281,8 @@ class Course:
             due = not release.asked or clock.steady() >= release.again
             if standing.state == "held" and release.asked < _TRIES and due:
                 answer = self._ask_to_release(victim)
-                release.asked = _TRIES if answer.status == "done" else release.asked + 1
+                release.given = answer.status == "done"
+                release.asked = _TRIES if release.given else release.asked + 1
                 release.said = answer.message or answer.status
                 release.again = clock.steady() + clock.settle / _TRIES
                 again = True
@@ -309,17 +311,16 @@ class Course:
         self.carrier.end(self.step, outcome, self.why, self._owed, blame=chance)
 
 
-def _free(victim: Victim, standing: Standing, seen: int | None) -> bool:
-    """Return whether a victim that left is held no more; ``seen``: in which turn it was seen to be.
+def _free(victim: Victim, standing: Standing, release: _Release) -> bool:
+    """Return whether a victim that left is held no more.
 
-    One that seems to be where it was before it left is not: the look lies behind. Where turns are not counted
-    that does not show.
+    Seen in an earlier turn than the one in which it was held it is not: the look lies behind.
     """
     if standing.state in ("ended", "gone"):
         return True
-    if seen is None or standing.state in ("held", "leaving", "unknown"):
+    if release.seen is None or standing.state in ("held", "leaving", "unknown"):
         return False
-    return standing.turn > victim.turn or seen <= victim.turn
+    return standing.turn >= release.seen or (release.given and standing.turn > victim.turn)
 
 
 def _fate(victim: Victim, standing: Standing) -> str | None:

@@ -35,6 +35,8 @@ def check_adapter(
     beneficiary: str | None = None,
     mode: str | None = "requeue",
     timeout: float = 10.0,
+    fresh: Callable[[], Adapter] | None = None,
+    histories: int = 20,
 ) -> list[str]:
     """Hold an adapter against what a driver relies on.
 
@@ -53,6 +55,12 @@ def check_adapter(
         How the victim leaves (`evenhand.reasons.MODES`).
     timeout : float
         Seconds in which the cluster shows what was done.
+    fresh : callable, optional
+        Returns the adapter of a new cluster of the same kind. Then drivers act on some of them, by its own
+        policy and a clock of this machine, while looks fail, commands and answers get lost and drivers die;
+        what came of it is held against laws of `evenhand.testing.acting`.
+    histories : int
+        On how many.
 
     Returns
     -------
@@ -93,6 +101,10 @@ def check_adapter(
         named.append(("evicts_and_releases", lambda one: _evicts(one, victim, mode, timeout)))
     if beneficiary is not None:
         named.append(("steps_come_to_their_end", lambda one: _steps(one, beneficiary, timeout)))
+    if fresh is not None:
+        from evenhand.testing.acting.own import hold_histories
+
+        named.append(("histories_keep_the_laws", lambda _: hold_histories(fresh, histories, timeout)))
     for name, check in named:
         try:
             check(safe)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -217,7 +218,7 @@ def test_jobs_that_have_ended_are_not_looked_for(state: str, tmp_path: Path) -> 
     assert not booked(lines).lost
 
 
-def lies_behind(adapter: SiteAdapter, when: Callable[[], bool]) -> list[str]:
+def lies_behind(adapter: SiteAdapter, when: Callable[[], bool], turn: int = 0) -> list[str]:
     """Let looks show the victim as it was before it left, once, and only then."""
     plain, shown = adapter._stands, list[str]()
 
@@ -225,7 +226,7 @@ def lies_behind(adapter: SiteAdapter, when: Callable[[], bool]) -> list[str]:
         if name != "v" or shown or not when():
             return plain(name)
         shown.append(name)
-        return Standing(name, "running", 0, started=True, owner="v")
+        return Standing(name, "running", turn, started=True, owner="v")
 
     adapter._stands = stands  # type: ignore[method-assign]
     return shown
@@ -241,6 +242,43 @@ def test_a_look_that_lies_behind_shows_no_release(tmp_path: Path) -> None:
     assert shown
     assert site.asked == [("requeue_hold", "v"), ("release", "v")]
     assert site.jobs["v"]["state"] == "pending"
+
+
+def test_a_look_that_lies_behind_a_restart_shows_no_release(tmp_path: Path) -> None:
+    """The job had begun another turn before the command arrived, and a look shows it there."""
+    adapter = one_victim(3.0)
+    site = adapter.site
+    site.later(2, lambda: (site.end("other"), site.leave("v", "pending"), site.start("v", "n2")))
+    site.later(5, lambda: site.start("high", "n1"))
+    shown = lies_behind(adapter, lambda: site.jobs["high"]["state"] == "running", turn=1)
+    acted(adapter, tmp_path)
+    assert shown
+    assert site.asked == [("requeue_hold", "v"), ("release", "v")]
+    assert site.jobs["v"] == {**site.jobs["v"], "state": "pending", "turn": 2}
+
+
+def test_turns_that_are_no_counts_do_not_hold_up_a_release(tmp_path: Path) -> None:
+    """The turn of a job that waits is above that of any start, as of Grid Engine."""
+    adapter = one_victim(3.0)
+    site = adapter.site
+    site.later(5, lambda: site.start("high", "n1"))
+    plain = adapter._stands
+
+    def stands(name: str) -> Standing:
+        found = plain(name)
+        waits = found.state in ("pending", "held") and found.turn
+        return replace(found, turn=2**62 if waits else 10 + found.turn)
+
+    def released() -> Answer:
+        site.set("v", state="running", node="n2")
+        return Answer("done")
+
+    adapter._stands = stands  # type: ignore[method-assign]
+    adapter.on["release", "v"] = released
+    begin = site.now
+    acted(adapter, tmp_path)
+    assert site.now - begin < 10.0
+    assert site.asked == [("requeue_hold", "v"), ("release", "v")]
 
 
 @pytest.mark.parametrize("evict", ["requeue_hold", "suspend"])

@@ -20,7 +20,7 @@ from evenhand.testing.acting.site import FORGET, POLL, Site
 if TYPE_CHECKING:
     from evenhand.act import Caps, Driver
 
-__all__ = ["TIMES", "History", "Killed", "live", "play"]
+__all__ = ["TIMES", "History", "Killed", "live", "play", "written"]
 
 #: How long its drivers wait for what, in seconds.
 TIMES = {"start": 40.0, "settle": 10.0, "retry": 60.0, "poll": POLL, "forget": FORGET}
@@ -129,7 +129,7 @@ def _play(
 ) -> None:
     site, random = history.site, history.site.random
     journal = folder / "journal"
-    adapter = SiteAdapter(site, history.evict, f"drawn site {next(_NUMBERS)}", lambda: _lines(journal))
+    adapter = SiteAdapter(site, history.evict, f"drawn site {next(_NUMBERS)}", lambda: written(journal))
     lasts = [random.randrange(3, 80) if random.random() < 0.5 else None for _ in range(random.randint(2, 4))]
     site.trouble(60.0 * len(lasts))
     for last in lasts:
@@ -209,7 +209,8 @@ def live(
         history.open, history.owed = list(driver.book.open), list(driver.book.owed)
 
 
-def _lines(journal: Path) -> int:
+def written(journal: Path) -> int:
+    """Return how many lines a journal has on the disk."""
     return journal.read_bytes().count(b"\n") if journal.exists() else 0
 
 

@@ -66,15 +66,20 @@ def nobody_is_held(history: History) -> None:
 
 
 def _arrived_late(history: History, job: str) -> bool:
-    """Whether the last suspension of a job arrived when it counted as lost."""
-    asked, late = 0.0, False
+    """Whether a suspension was like a person's when it arrived.
+
+    It counted as lost by then, or another one was taken for it: a person's, or one that was asked for later.
+    """
+    asked: list[Event] = []
+    unlike = False
     for event in history.site.log:
-        if (event.what, event.job) == ("suspend", job):
-            if event.kind == "asked":
-                asked = event.at
-            elif event.kind == "arrived":
-                late = event.at - asked > FORGET
-    return late
+        if event.job == job and event.what == "suspend" and event.kind == "asked":
+            asked.append(event)
+        person = event.kind == "person" and event.job == job and event.what == "suspend"
+        unlike = unlike or (bool(asked) and (person or event.what == "sets the clock"))
+        if event.job == job and event.what == "suspend" and event.kind == "arrived":
+            unlike = unlike or len(asked) > 1 or event.at - asked[0].at > FORGET
+    return unlike
 
 
 def written_before_asked(history: History) -> None:
@@ -156,16 +161,20 @@ def caps_hold(history: History) -> None:
         must(caps.per_run is None or run <= caps.per_run, f"a driver asks {run} jobs to leave")
 
 
-def the_journal_tells_the_story(history: History) -> None:
-    """Every step has its end; what has started did start, after its step began."""
+def every_step_has_its_end(history: History) -> None:
+    """Every step that the journal begins it also ends, and says why."""
     ends = {line["step"]: line for line in history.lines if line["kind"] == "end"}
     for line in history.lines:
-        if line["kind"] != "step":
-            continue
-        must(line["step"] in ends, f"step {line['step']} has no end")
-        end = ends[line["step"]]
-        must(bool(end["why"]), f"the end of step {line['step']} says nothing")
-        if end["outcome"] == "started":
+        if line["kind"] == "step":
+            must(line["step"] in ends, f"step {line['step']} has no end")
+            must(bool(ends[line["step"]]["why"]), f"the end of step {line['step']} says nothing")
+
+
+def the_journal_tells_the_story(history: History) -> None:
+    """Hold what has started, as the journal says, and what was touched, against the log."""
+    ends = {line["step"]: line for line in history.lines if line["kind"] == "end"}
+    for line in history.lines:
+        if line["kind"] == "step" and ends[line["step"]]["outcome"] == "started":
             began = [e for e in history.site.log if e.kind == "started" and e.job == line["beneficiary"]]
             must(bool(began), f"{line['beneficiary']} has started, says the journal; it has not")
     wanted = {v["job"] for line in history.lines if line["kind"] == "step" for v in line["victims"]}
@@ -188,6 +197,7 @@ LAWS = (
     only_what_steps_name,
     looked_at_when_asked,
     caps_hold,
+    every_step_has_its_end,
     the_journal_tells_the_story,
     nothing_is_left,
     nobody_is_held,
