@@ -138,7 +138,7 @@ class Carrier:
         """Release, resume or look after jobs that earlier steps left behind, as far as can be done now.
 
         A job that cannot be looked at keeps what it is owed, and holds up no other; a cluster that does not
-        answer at all is not asked about every one.
+        answer at all is not asked about every one, nor is one that fails once the driver is stopped.
         """
         until, answers = self.timing.steady() + self.timing.settle, False
         for owed in list(self.journal.book.owed.values()):
@@ -155,7 +155,7 @@ class Carrier:
                     error,
                     extra={"evenhand": data},
                 )
-                if not answers and self.timing.steady() > until:
+                if self.stopping() or (not answers and self.timing.steady() > until):
                     return
 
     def _pay(self, owed: Owed) -> None:

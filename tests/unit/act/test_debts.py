@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -204,6 +205,30 @@ def test_a_cluster_that_does_not_answer_is_not_asked_about_every_job(tmp_path: P
     with world.driver() as driver:
         assert list(driver.book.owed) == names
     assert world.clock.now - begin < 200.0
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_driver_that_is_stopped_does_not_ask_on(stopped: bool, tmp_path: Path) -> None:
+    """The jobs keep what they are owed."""
+    world = one_step(tmp_path)
+    names = [str(n) for n in range(100, 110)]
+    with Journal(world.journal, "fake", world.clock) as journal:
+        victims = [{"job": n, "owner": "1", "action": "suspend", "turn": 0, "reason": "x"} for n in names]
+        journal.append("step", step=0, beneficiary=None, victims=victims, reason="", node="n1")
+        journal.append("end", step=0, outcome="repaired", why="x", owed=dict.fromkeys(names, "resume"))
+    asked: list[str] = []
+
+    def fails(rest: list[str]) -> Result:
+        asked.append(next(word for word in rest if word.startswith("--jobs=")))
+        return Result(1, "", "slurm_load_jobs error: Unable to contact slurm controller")
+
+    world.cluster.squeue = fails  # type: ignore[method-assign]
+    stop = threading.Event()
+    if stopped:
+        stop.set()
+    with world.driver(stop=stop, timing=world.timing(settle=1e6)) as driver:
+        assert list(driver.book.owed) == names
+    assert len(set(asked)) == (1 if stopped else len(names))
 
 
 def test_suspended_for_one_that_never_starts(tmp_path: Path) -> None:
