@@ -171,7 +171,6 @@ class Book:
         step = self.open.get(line["step"])
         victim = step.victims.get(line["job"]) if step is not None else None
         if line["action"] in EVICTIONS and victim is not None:
-            self.lost.pop(victim.name, None)
             victim.asked = True
             self.evicted += 1
             self.evictions.append((line["t"], victim.owner, victim.name))

@@ -207,7 +207,9 @@ class Carrier:
         They bear its mark: sent back to the queue held, and held by no person's name.
         """
         book, now = self.journal.book, self.timing.now()
-        names = [job for job, lost in book.lost.items() if lost.since >= now - _REMEMBERED]
+        busy = book.busy()  # asked to leave once more, later
+        recent = [job for job, lost in book.lost.items() if lost.since >= now - _REMEMBERED]
+        names = [job for job in recent if job not in busy]
         try:
             found = self._look(names) if names else {}
         except AdapterError:

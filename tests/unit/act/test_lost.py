@@ -121,6 +121,24 @@ def test_a_command_that_counted_as_lost_is_found_by_its_mark(
     assert site.asked.count(("release", "v")) == 1
 
 
+def test_a_command_that_counted_as_lost_may_arrive_after_a_later_one(tmp_path: Path) -> None:
+    """The job was asked to leave once more meanwhile: that was seen held, and is released."""
+    adapter = one_victim(7200.0)
+    site = adapter.site
+    acted(adapter, tmp_path)
+    assert list(paid(adapter, tmp_path).book.lost) == ["v"]
+    del adapter.on["requeue_hold", "v"]
+    site.later(5, lambda: site.start("high", "n1"))
+    acted(adapter, tmp_path)
+    assert site.asked == [("requeue_hold", "v"), ("requeue_hold", "v"), ("release", "v")]
+    site.end("high")
+    site.start("v", "n1")
+    site.sleep(7200)
+    assert site.jobs["v"]["state"] == "held"
+    paid(adapter, tmp_path, 30)
+    assert site.jobs["v"]["state"] == "pending"
+
+
 def test_what_no_command_of_ours_holds_is_left_alone(tmp_path: Path) -> None:
     """Lost for good; then a person holds the job by its name, which bears no mark."""
     adapter = one_victim(10 * DAY)
