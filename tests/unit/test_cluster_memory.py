@@ -149,6 +149,21 @@ def test_a_cluster_with_a_stamp_later_than_its_state_is_read_again(tmp_path: Pat
     assert read.snapshot() == made.snapshot()
 
 
+@pytest.mark.parametrize(("since", "known"), [(999, 999.0), (1000, 1000.0), (1001, 1000.0)])
+def test_a_stamp_is_no_later_than_the_plan(tmp_path: Path, since: float, known: float) -> None:
+    policy = eh.policies.YTsaurus("upstream")
+    made = cluster(
+        policy,
+        nodes=[{**node("n", cpu=4), "overcommitted_since": since}],
+        operations=[{"name": "o"}],
+        allocations=[{"name": "a", "operation": "o", "node": "n", "resources": {"cpu": 5}, "start_time": 10}],
+    )
+    both(made, policy)
+    assert made.state().nodes["n"]["overcommitted_since"] == known
+    made.save(tmp_path / "c")
+    assert eh.Cluster.load(tmp_path / "c").state() == made.state()
+
+
 def test_rows_of_a_state_are_in_canonical_order() -> None:
     policy = eh.policies.YTsaurus()
 

@@ -165,8 +165,9 @@ void Workspace::operation_changed(Id operation, bool fresh, Id instead_of) {
   if (there) usage_changed(operation, true);
 }
 
+// A clock that is ahead of ours says now: what is remembered is of no later instant than the plan.
 Time Workspace::stated_since(Id node) const {
-  return state.nodes().get(&NodeColumns::overcommitted_since, node, kNoTime);
+  return std::min(state.nodes().get(&NodeColumns::overcommitted_since, node, kNoTime), state.now());
 }
 
 // What is remembered of a node is remembered by its name, as long as no plan knows that it has
