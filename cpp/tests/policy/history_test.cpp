@@ -163,11 +163,13 @@ class Said {
                                   c.name == std::string_view("lowest_aggressive_ancestor");
               const std::size_t each = c.by_resource ? width : 1;
               for (std::size_t r = 0; r < each; ++r) {
-                const auto value = values[static_cast<std::size_t>(e) * each + r];
-                if (is_row)
-                  line(who, c.name, element(static_cast<Id>(value)));
-                else
-                  line(who, c.name, value);
+                const auto& value = values[static_cast<std::size_t>(e) * each + r];
+                if constexpr (std::is_arithmetic_v<std::decay_t<decltype(value)>>) {
+                  if (is_row)
+                    line(who, c.name, element(static_cast<Id>(value)));
+                  else
+                    line(who, c.name, value);
+                }
               }
             },
             c.values);

@@ -75,7 +75,7 @@ TEST(VictimCosts, LostWorkIsInNodeSeconds) {
   scene.allocation(0, 0, {5}, 990);
   scene.allocation(0, 0, {1}, 990);
   ClusterState state(scene.snapshot(1000));
-  const Column<Index> given;
+  const Beside<Index> given = Absent(Index{1});
   const VictimCosts costs{VictimCost::kLostWork, given};
   const auto after = [&](Time last_progress) {
     state.touch(0, 990 * kMicrosecondsPerSecond, last_progress);

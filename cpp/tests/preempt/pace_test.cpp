@@ -60,8 +60,10 @@ TEST(Pace, ACooldownEndsWhenItHasPassed) {
     EXPECT_EQ(why(pace, state, 2), Outcome::kTaken);
     pace.took(state, 2);
     EXPECT_EQ(why(pace, state, 2), Outcome::kVictimCooldown);
-    pace.forget(2);
+    pace.come(2, kNoId);  // another one gets its number
     EXPECT_EQ(why(pace, state, 2), Outcome::kTaken);
+    pace.come(2, 1);  // it takes the place of one of its name
+    EXPECT_EQ(why(pace, state, 2), Outcome::kVictimCooldown);
   }
 }
 

@@ -107,7 +107,9 @@ std::string follows(const Planner& planner) {
     std::visit(
         [&](const auto& values) {
           said += column.name;
-          for (const auto value : values) said += " " + std::to_string(value);
+          for (const auto& value : values)
+            if constexpr (std::is_arithmetic_v<std::decay_t<decltype(value)>>)
+              said += " " + std::to_string(value);
           said += "\n";
         },
         column.values);
