@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import evenhand as eh
-from evenhand.act import Driver, Timing
+from evenhand.act import Book, Driver, Timing
 from evenhand.adapters import gridengine, recording, slurm, yunikorn
 from evenhand.adapters.commands import Result
 from tests.unit.act.slurm.cluster import Clock, FakeSlurm
@@ -173,6 +173,7 @@ class World:
             "Snapshot": lambda: self.live,
             "State": lambda: self.state,
             "Table": lambda: eh.Table({"a": [1, 2]}),
+            "Book": Book,
             "Driver": lambda: self.driver,
             "Slurm": lambda: self.policies["Slurm"] if "policy" in owner.__module__ else self.adapter,
             "GridEngine": lambda: (
