@@ -23,7 +23,12 @@ ROOT = Path(__file__).resolve().parents[2]
 INSIDE = frozenset(
     (
         *("Plan", "Shares", "Explanation", "plans.decisions.Decisions", "plans.refusals.Refusals"),
-        *("plans.decisions.Decisions.take", "plans.refusals.Refusals.take", "plans.check.check"),
+        *(
+            "plans.decisions.Decisions.take",
+            "plans.refusals.Refusals.take",
+            "plans.check.check",
+            "plans.check.check_rest",
+        ),
         *("plans.statuses.Groups", "plans.statuses.Statuses", "plans.certificates.certificates_of"),
         *("policies.Policy", "reasons.add", "reasons.reason", "systems.registry.register", "act.Book"),
         *("act.Book.add", "act.Book.failed", "act.Book.set_clock", "act.Caps.exceeded", "act.Caps.spent"),

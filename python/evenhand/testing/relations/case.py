@@ -100,7 +100,7 @@ def essence(one: Plan) -> Data:
     said = one.to_dict()
     kept: Data = {key: said[key] for key in ("decisions", "refusals", "statuses", "groups") if key in said}
     kept["diagnostics"] = [
-        {key: row[key] for key in ("code", "elements", "numbers")}
+        {"code": row["code"], "elements": row["elements"], "numbers": _without_guess(row["numbers"])}
         for row in said.get("diagnostics", ())
         if row["code"] != "fields_not_read"  # what is given, not what is decided
     ]
@@ -112,6 +112,11 @@ def essence(one: Plan) -> Data:
     if one._system.shares:
         kept["shares"] = one.shares.to_dict()["elements"]
     return kept
+
+
+def _without_guess(numbers: Data) -> Data:
+    """Return numbers without the one that depends on the epoch: whether instants may be milliseconds."""
+    return {name: value for name, value in numbers.items() if name != "if_milliseconds"}
 
 
 def _remembered(state: Mapping[str, Any]) -> Data:
