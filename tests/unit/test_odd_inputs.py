@@ -154,7 +154,27 @@ def test_a_zero_is_in_no_path_of_a_log(path: str | Path) -> None:
         eh.traces.frame(path)
 
 
-# --- settings
+def test_a_pool_of_each_job_is_a_list(tmp_path: Path) -> None:
+    path = tmp_path / "log.swf"
+    path.write_text(LOG)
+    with pytest.raises(eh.InputError, match="pools is null; it must be a function to one path a job"):
+        eh.traces.swf(path, pools=lambda _: None)
+
+
+def test_no_files_are_no_trace() -> None:
+    none: Any
+    for none in ([], ()):
+        with pytest.raises(eh.InputError, match="one file or more"):
+            eh.traces.google2011(none)
+
+
+def test_an_array_of_no_dimension_has_no_rows() -> None:
+    snapshot = eh.Snapshot.from_dict({"now": 0, "resources": {"cpu": {}}})
+    with pytest.raises(eh.InputError, match="it must be a frame, columns by name or rows"):
+        eh.history.side_by_side(snapshot, usage_history=np.array(1))
+
+
+# --- ranges in settings
 
 
 @pytest.mark.parametrize("values", [range(2**40), range(2**70)], ids=["2**40", "2**70"])

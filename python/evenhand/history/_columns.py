@@ -21,6 +21,7 @@ def columns_of(data: Any) -> dict[str, Any]:
         return dict(data)
     if (
         isinstance(data, Iterable)
+        and getattr(data, "ndim", 1) > 0
         and not hasattr(data, "__arrow_c_stream__")
         and not hasattr(data, "columns")
     ):

@@ -109,7 +109,7 @@ def google2011(
     words = pools.split("/") if isinstance(pools, str) else []
     known = pools is None or (bool(words) and set(words) <= set(_WORDS) and len(set(words)) == len(words))
     expect(known, "google2011", "pools", pools, f"of {', '.join(_WORDS)}, joined by /, or None")
-    files = task_events if isinstance(task_events, list) else [task_events]
+    files = list(task_events) if isinstance(task_events, list | tuple) else [task_events]
     expect(bool(files), "google2011", "task_events", task_events, "one file or more")
     rows, users = _tasks(files, sample)
     end = int(rows["time"].max())

@@ -348,7 +348,8 @@ def _pool_paths(pools: Pools, log: Columns) -> NDArray[Any] | None:
         return None
     if callable(pools):
         answer = pools(log)
-        expect(len(answer) == len(log["job"]), "swf", "pools", answer, "a function to one path a job")
+        right = hasattr(answer, "__len__") and len(answer) == len(log["job"])
+        expect(right, "swf", "pools", answer, "a function to one path a job")
         return objects(answer, lambda path: None if path is None else str(path))
     words = pools.split("/") if isinstance(pools, str) else []
     if unknown := [word for word in words if word and word not in _PARTS]:

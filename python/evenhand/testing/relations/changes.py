@@ -85,7 +85,7 @@ def times_shifted(case: Case, chance: Random) -> Changed:
 
 
 def names_anew(case: Case, chance: Random) -> Changed:
-    """Give all rows other names, which sort otherwise; `order` says how they sorted."""
+    """Give all rows other names, which sort otherwise where `order` can say how they sorted."""
     return _renamed(case, lambda count: chance.sample(range(1000), count), ordered=True)
 
 
@@ -103,10 +103,11 @@ def _renamed(case: Case, numbers: Callable[[int], list[int]], *, ordered: bool) 
         rows = data.get(table) or []
         by_order = sorted(rows, key=_canonical)
         letter = string.ascii_lowercase[place] * 2  # no word, and no name twice
-        given = [f"{letter}{number:03d}x" for number in numbers(len(rows))]
+        has_order = "order" in TABLES[table].names  # else names alone say it
+        given = [f"{letter}{n:03d}x" for n in (numbers if has_order else range)(len(rows))]
         new[table] = dict(zip((str(row["name"]) for row in by_order), given, strict=True))
         for rank, row in enumerate(by_order):
-            if ordered and "order" in TABLES[table].names:
+            if ordered and has_order:
                 row["order"] = rank
     keep = _called(case.policy, new)
     new["pools"] |= keep
