@@ -154,6 +154,11 @@ def test_a_zero_is_in_no_path_of_a_log(path: str | Path) -> None:
         eh.traces.frame(path)
 
 
+def test_a_zero_is_in_no_path_of_a_configuration() -> None:
+    with pytest.raises(eh.InputError, match="text has a zero in it, which no path has"):
+        eh.policies.Slurm.from_conf(Path("a\0b"))
+
+
 def test_a_pool_of_each_job_is_a_list(tmp_path: Path) -> None:
     path = tmp_path / "log.swf"
     path.write_text(LOG)

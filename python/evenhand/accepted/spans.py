@@ -172,6 +172,9 @@ FLAG = kind_of_annotation("bool")
 #: A finite number.
 NUMBER = kind_of_annotation("float")
 
+#: A path.
+PATH = kind_of_annotation("PathLike")
+
 #: What generators of random numbers begin with.
 SEED = _count(0, 2**63 - 1)
 

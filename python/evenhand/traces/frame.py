@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from evenhand.accepted import checked, kind_of_annotation, taken
+from evenhand.accepted import PATH, checked, taken
 from evenhand.arguments import expect
 from evenhand.building.problems import kind_of, nearest
 from evenhand.errors import InputError, Problem, WrongKindError, printable, shorten
@@ -38,7 +38,6 @@ _TEXTS = {
 }
 #: Columns that may have one text for all rows.
 _CONSTANT = (_TEXTS - {"name"}) | {"labels"}
-_PATH = kind_of_annotation("PathLike")
 _SEPARATORS = ("|", "\t", ";")
 _FLAGS = {"gang", "preemptible", "cut_off", "replica", "reserve"}
 _WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
@@ -103,7 +102,7 @@ def frame(
     """
     file = isinstance(data, str | os.PathLike)
     if file:
-        taken("frame", "data", data, _PATH)
+        taken("frame", "data", data, PATH)
     expect(header is None or file, "frame", "header", header, "absent, where the data is no file")
     expect(header is None or isinstance(header, list | tuple), "frame", "header", header, "a list of names")
     given, lines = _csv(data, header) if file else (_columns(data), None)

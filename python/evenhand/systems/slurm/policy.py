@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from evenhand import _core
-from evenhand.accepted import checked
+from evenhand.accepted import PATH, checked, taken
 from evenhand.arguments import expect
 from evenhand.plans.memory import read_memory
 from evenhand.plans.plan import Plan
@@ -148,8 +148,9 @@ class Slurm(Policy):
         from evenhand.systems.slurm.text.conf import read_conf, read_partitions
         from evenhand.systems.slurm.text.shown import HEAD, read_shown
 
-        source = text if isinstance(text, str) else Path(text).read_text(encoding="utf-8")
-        settings = read_shown(source) if source.startswith(HEAD) else read_conf(source)
+        if not isinstance(text, str):
+            text = Path(taken("settings", "text", text, PATH)).read_text(encoding="utf-8")
+        settings = read_shown(text) if text.startswith(HEAD) else read_conf(text)
         if partitions is not None:
             settings["partitions"] = read_partitions(partitions)
         if qos is not None:
