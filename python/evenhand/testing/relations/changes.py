@@ -107,8 +107,8 @@ def _renamed(case: Case, numbers: Callable[[int], list[int]], *, ordered: bool) 
         given = [f"{letter}{n:03d}x" for n in (numbers if has_order else range)(len(rows))]
         new[table] = dict(zip((str(row["name"]) for row in by_order), given, strict=True))
         for rank, row in enumerate(by_order):
-            if ordered and has_order:
-                row["order"] = rank
+            if ordered and has_order:  # of children of one pool, pools come before operations
+                row["order"] = rank + (len(data.get("pools") or ()) if table == "operations" else 0)
     keep = _called(case.policy, new)
     new["pools"] |= keep
     for table, row in _rows(data):
