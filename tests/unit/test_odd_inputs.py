@@ -159,6 +159,24 @@ def test_a_zero_is_in_no_path_of_a_configuration() -> None:
         eh.policies.Slurm.from_conf(Path("a\0b"))
 
 
+class _Unreadable:
+    def __repr__(self) -> str:
+        raise RuntimeError("no text")
+
+
+@pytest.mark.parametrize("node", [_Unreadable(), [_Unreadable()], None, 1.5])
+def test_what_is_no_name_is_the_name_of_no_node(node: Any) -> None:
+    snapshot = eh.Snapshot.from_dict({"now": 0, "resources": {"cpu": {}}})
+    with pytest.raises(eh.InputError, match="there is no node"):
+        eh.plan(snapshot, eh.policies.YTsaurus(), on=eh.Heartbeat(node))
+
+
+def test_an_adapter_without_a_text_is_refused(tmp_path: Path) -> None:
+    adapter: Any = _Unreadable()
+    with pytest.raises(eh.EvenhandError, match="_Unreadable"):
+        eh.act.Driver(adapter, tmp_path / "journal")
+
+
 def test_a_pool_of_each_job_is_a_list(tmp_path: Path) -> None:
     path = tmp_path / "log.swf"
     path.write_text(LOG)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from evenhand.adapters.protocol import EVICTIONS, Adapter, AdapterError, Answer, Standing, State
-from evenhand.errors import EvenhandError, InputError
+from evenhand.errors import EvenhandError, InputError, shorten
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
@@ -184,7 +184,7 @@ def _said(error: Exception) -> str:
 
 
 def _shown(value: object) -> str:
-    return _line(repr(value))
+    return _line(repr(value) if isinstance(value, str) else shorten(value))
 
 
 def _line(text: str) -> str:

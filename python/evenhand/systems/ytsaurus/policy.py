@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from evenhand import _core
-from evenhand.accepted import checked
+from evenhand.accepted import checked, plain
 from evenhand.building.readback import seconds
 from evenhand.config.triggers import Heartbeat, Round
-from evenhand.errors import InputError, Problem
+from evenhand.errors import InputError, Problem, shorten
 from evenhand.plans.memory import next_state, read_memory
 from evenhand.plans.plan import Plan
 from evenhand.reasons import STAGES
@@ -267,9 +267,14 @@ def _nodes(snapshot: Snapshot, on: Round | Heartbeat | tuple[Heartbeat, ...]) ->
 def _rows(on: Heartbeat | tuple[Heartbeat, ...], find: Callable[[list[Any]], list[int]]) -> list[int]:
     """Return the nodes of heartbeats; `find` gives the rows of names, -1: there is none."""
     names = [one.node for one in on] if isinstance(on, tuple) else [on.node]
+    for name in names:
+        if not isinstance(plain(name), str | int):
+            raise _no_node(shorten(name))
     rows = find(names)
     if -1 in rows:
-        name = names[rows.index(-1)]
-        message = f"there is no node {name!r}"
-        raise InputError([Problem("trigger", None, None, "node", "exists", repr(name), message)])
+        raise _no_node(repr(names[rows.index(-1)]))
     return rows
+
+
+def _no_node(name: str) -> InputError:
+    return InputError([Problem("trigger", None, None, "node", "exists", name, f"there is no node {name}")])
