@@ -49,11 +49,13 @@ void Engine::look_at_all() {
   for (const Id node : grid_.nodes()) look_at(node);
 }
 
-// Nothing runs or waits, or will come.
-bool Engine::empty() const {
-  return running_count_ == 0 && away_count_ == 0 && heap_.empty() && nothing_comes() &&
-         waits() == kNoId;
+// Nothing runs, or will come.
+bool Engine::quiet() const noexcept {
+  return running_count_ == 0 && away_count_ == 0 && heap_.empty() && nothing_comes();
 }
+
+// Nothing runs or waits, or will come.
+bool Engine::empty() const { return quiet() && waits() == kNoId; }
 
 // No node that is up would have room for any of what waits, if it was all free.
 bool Engine::nothing_fits() const {
@@ -171,7 +173,8 @@ void Engine::pass() {
   const bool moved = std::ranges::any_of(planner_->decisions().rows(), [](const Decision& d) {
     return d.action != Action::kReserve || !d.soft;
   });
-  const bool over = !decided && due != kNoTime && nothing_fits();
+  // What runs may have to leave later, as for a quota, whatever waits.
+  const bool over = !decided && due != kNoTime && quiet() && nothing_fits();
   tried(moved, decided ? now_ : due, main ? wished_.pass : wished_.update);
   const auto follows = [&](Time period, Time& wished, Time& at) {
     wished = decided                  ? tick_after(period, now_)

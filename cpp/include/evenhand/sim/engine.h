@@ -192,6 +192,7 @@ class Engine {
 
   // --- decisions
   bool nothing_comes() const noexcept;
+  bool quiet() const noexcept;
   bool empty() const;
   bool nothing_fits() const;
   void update();
