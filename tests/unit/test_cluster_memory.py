@@ -110,7 +110,8 @@ def test_a_node_that_a_plan_has_missed_begins_anew() -> None:
     assert made.state().nodes["n"]["last_preemptive"] == 1002.0
 
 
-def test_a_stamp_of_a_row_that_is_taken_back_was_none() -> None:
+def one_allocation() -> tuple[eh.policies.YTsaurus, eh.Cluster]:
+    """A node with room for its allocation, which is too small with 4 cpu."""
     policy = eh.policies.YTsaurus("upstream")
     made = cluster(
         policy,
@@ -118,6 +119,11 @@ def test_a_stamp_of_a_row_that_is_taken_back_was_none() -> None:
         operations=[{"name": "o"}],
         allocations=[{"name": "a", "operation": "o", "node": "n", "resources": {"cpu": 5}, "start_time": 10}],
     )
+    return policy, made
+
+
+def test_a_stamp_of_a_row_that_is_taken_back_was_none() -> None:
+    policy, made = one_allocation()
     state = made.plan().state
     made.apply([at(1010), put("nodes", **node("n", cpu=4), overcommitted_since=900)])
     made.apply([put("nodes", **node("n", cpu=4))])
@@ -126,13 +132,7 @@ def test_a_stamp_of_a_row_that_is_taken_back_was_none() -> None:
 
 
 def test_a_stamp_of_a_row_counts_from_the_next_plan_on() -> None:
-    policy = eh.policies.YTsaurus("upstream")
-    made = cluster(
-        policy,
-        nodes=[node("n", cpu=8)],
-        operations=[{"name": "o"}],
-        allocations=[{"name": "a", "operation": "o", "node": "n", "resources": {"cpu": 5}, "start_time": 10}],
-    )
+    policy, made = one_allocation()
     state = made.plan().state
     made.apply([at(1010), put("nodes", **node("n", cpu=4), overcommitted_since=900)])
     assert made.state() == state

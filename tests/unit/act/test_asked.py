@@ -222,22 +222,20 @@ def test_a_step_begins_by_a_look_of_its_own(change: str, tmp_path: Path) -> None
     assert outcomes == {"high1": "not_started", "high2": "refused"}
 
 
-@pytest.mark.parametrize(("seconds", "asked"), [(1.0, 2), (1.001, 1)])
-def test_a_step_beside_others_begins_by_a_look_that_is_good(
-    seconds: float, asked: int, tmp_path: Path
+@pytest.mark.parametrize(
+    ("seconds", "changed", "asked"),
+    [
+        (1.0, "held", 2),  # a look is good for a second
+        (1.001, "held", 1),
+        (10.0, "protected", 2),  # a snapshot for ten
+        (10.001, "protected", 1),
+    ],
+)
+def test_a_step_beside_others_begins_by_what_was_read_lately(
+    seconds: float, changed: str, asked: int, tmp_path: Path
 ) -> None:
     adapter = two_steps()
-    slow(adapter, "low1", seconds, lambda: adapter.site.set("low2", held=True))
-    acted(adapter, tmp_path)
-    assert len(adapter.site.evicted()) == asked
-
-
-@pytest.mark.parametrize(("seconds", "asked"), [(10.0, 2), (10.001, 1)])
-def test_a_step_beside_others_begins_by_a_snapshot_that_is_good(
-    seconds: float, asked: int, tmp_path: Path
-) -> None:
-    adapter = two_steps()
-    slow(adapter, "low1", seconds, lambda: adapter.site.set("low2", protected=True))
+    slow(adapter, "low1", seconds, lambda: adapter.site.set("low2", **{changed: True}))
     acted(adapter, tmp_path)
     assert len(adapter.site.evicted()) == asked
 

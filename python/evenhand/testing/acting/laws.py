@@ -54,7 +54,7 @@ def nothing_is_left(history: History) -> None:
     must(not history.owed, f"jobs are owed something: {history.owed}")
 
 
-def nobody_is_held(history: History) -> None:
+def no_job_stays_held(history: History) -> None:
     """In the end no job is held or suspended but by a person.
 
     A suspension bears no mark. One that arrives after all that counted as lost is like that of a person.
@@ -147,7 +147,7 @@ def looked_at_when_asked(history: History) -> None:
 
 
 def caps_hold(history: History) -> None:
-    """No more jobs are asked to leave than the caps say, where nobody set the clock."""
+    """No more jobs are asked to leave than the caps say, where the clock was not set."""
     caps, asked = history.caps, _evictions(history)
     if any(event.what == "sets the clock" for event in history.site.log):
         return
@@ -203,5 +203,5 @@ LAWS = (
     every_step_has_its_end,
     the_journal_tells_the_story,
     nothing_is_left,
-    nobody_is_held,
+    no_job_stays_held,
 )

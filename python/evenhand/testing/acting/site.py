@@ -55,7 +55,7 @@ class Event:
     Attributes
     ----------
     at : float
-        Seconds, by a clock that nobody sets.
+        Seconds, by a clock that is never set.
     kind : str
         ``"asked"`` (a command was sent), ``"arrived"``, ``"looked"``, ``"started"``, ``"person"``,
         ``"driver"`` (one begins), ``"killed"``.
@@ -89,7 +89,7 @@ class Site:
     Attributes
     ----------
     steady : float
-        Seconds by a clock that nobody sets; `clock` is the one on the wall.
+        Seconds by a clock that is never set; `clock` is the one on the wall.
     log : list of Event
     full, dark : bool
         Whether the journal's disk is full, and whether nothing is answered.
