@@ -143,8 +143,8 @@ def test_the_ninth_column_is_what_stays() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("license lic INT <= YES YES 0", "8 columns, or 9 with aapre; here are 7"),
-        ("license lic INT <= YES YES 0 0 YES NO", "here are 10"),
+        ("license lic INT <= YES YES 0", "8 columns, 9 with aapre, 10 with affinity or 12 with"),
+        ("license lic INT <= YES YES 0 0 YES 0 NO", "here are 11"),
         ("license lic INTEGER <= YES YES 0 0", "type of license is INTEGER; it must be one of INT"),
         ("license lic INT =< YES YES 0 0", "relop of license is =<"),
         ("license lic INT <= YES MAYBE 0 0", "consumable of license is MAYBE"),

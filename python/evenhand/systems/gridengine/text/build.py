@@ -82,11 +82,15 @@ class Builder:
             if detail is not None:
                 one.requests = one.requests or detail.requests
                 one.environment = one.environment or detail.environment
+                places = detail.places.get(one.task or "1", {})
+                if not one.placed and sum(places.values()) == one.slots:
+                    one.parts, one.placed = dict(places), True
         self._deduce_environments()
         self._refuse_unplaced()
         running = [one for one in self.texts.tasks if one.parts and self._known(one)]
         allocations = [row for one in running for row in self._allocations(one)]
-        requests, operations = [], [self._operation(one) for one in running]
+        requests = []
+        operations = [self._operation(one, next(iter(one.parts)).partition("@")[0]) for one in running]
         waiting = Waiting(self.offers, self.texts, self.now, self._tags)
         for one in running:
             waiting.take(one)
@@ -95,13 +99,14 @@ class Builder:
             if why:
                 self.left_out.setdefault(why, []).append(one.key)
             else:
-                operations.append(self._operation(one))
+                operations.append(self._operation(one, waiting.queue))
                 requests += rows
         self._note()
         data = {
             "now": self.now,
             "resources": self._resources(allocations, requests),
             "nodes": [self._node(host) for host in self.offers.machines],
+            "pools": [{"name": name} for name in dict.fromkeys(row["pool"] for row in operations)],
             "operations": operations,
             "allocations": allocations,
             "requests": requests,
@@ -207,9 +212,10 @@ class Builder:
             return detail.rerun
         return queue in self.texts.queues and self.texts.queues[queue].rerun
 
-    def _operation(self, one: Task) -> dict[str, Any]:
+    def _operation(self, one: Task, queue: str) -> dict[str, Any]:
         return {
             "name": one.key,
+            "pool": queue,
             "user": one.owner,
             "priority": one.priority,
             "start_time": min(one.since, self.now),

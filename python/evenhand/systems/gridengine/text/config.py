@@ -26,6 +26,8 @@ __all__ = [
 _TYPES: Final = (*AMOUNTS, "BOOL", "STRING", "CSTRING", "RESTRING", "HOST")
 _RELOPS: Final = ("==", ">=", ">", "<=", "<", "!=", "EXCL")
 _COLUMNS: Final = ("name", "shortcut", "type", "relop", "requestable", "consumable", "default", "urgency")
+#: Beyond those: aapre (Univa's from 8.3 on), affinity, do_report and is_static.
+_WIDTHS: Final = (8, 9, 10, 12)
 _NONE: Final = "NONE"
 _DIGITS: Final = 10
 _RULES: Final = ("$pe_slots", "$fill_up", "$round_robin")
@@ -39,7 +41,7 @@ class Complex:
     ----------
     name, shortcut : str
     kind : str
-        ``INT``, ``DOUBLE``, ``MEMORY``, ``TIME``, ``BOOL``, ``STRING`` and so on.
+        ``INT``, ``DOUBLE``, ``MEMORY``, ``TIME``, ``RSMAP``, ``BOOL``, ``STRING`` and so on.
     relop : str
         How a request is compared with what is offered.
     consumable : str
@@ -140,7 +142,7 @@ def read_complexes(text: str) -> dict[str, Complex]:
     Parameters
     ----------
     text : str
-        A line a complex with eight columns, or nine, the last of which is ``aapre``.
+        A line a complex with eight columns, or more, the ninth of which is ``aapre``.
 
     Returns
     -------
@@ -159,8 +161,11 @@ def read_complexes(text: str) -> dict[str, Complex]:
         cells = said.split()
         if cells == ["..."]:  # as manuals abridge
             continue
-        if len(cells) not in (8, 9):
-            message = f"a complex has 8 columns, or 9 with aapre; here are {len(cells)}"
+        if len(cells) not in _WIDTHS:
+            message = (
+                f"a complex has 8 columns, 9 with aapre, 10 with affinity or 12 with do_report and is_static;"
+                f" here are {len(cells)}"
+            )
             found.add(line, None, "columns", said, message)
             continue
         row = _complex(cells, line, found)
@@ -195,7 +200,7 @@ def _complex(cells: list[str], line: int, found: Found) -> Complex:
     if consumable != "NO" and kind in AMOUNTS:
         _value(found, line, f"default of {name}", "default", row["default"], lambda said: amount(kind, said))
     aapre = None
-    if len(cells) == 9:
+    if len(cells) > len(_COLUMNS):
         aapre = _value(found, line, f"aapre of {name}", "aapre", cells[8], flag)
     return Complex(name, row["shortcut"], kind, row["relop"].upper(), consumable, row["default"], aapre)
 
@@ -227,14 +232,18 @@ def _fields(text: str, found: Found, begins: str) -> list[dict[str, tuple[int, s
     return objects
 
 
-def _list(said: str) -> tuple[str, ...]:
-    return () if said.upper() == _NONE else tuple(part for part in re.split(r"[,\s]+", said) if part)
+#: What separates values; of a RSMAP's, ``gpu=2(0 1)``, not what stands between brackets.
+_BETWEEN: Final = re.compile(r"[,\s]+(?![^()]*\))")
+
+
+def _list(said: str, between: re.Pattern[str] = re.compile(r"[,\s]+")) -> tuple[str, ...]:
+    return () if said.upper() == _NONE else tuple(part for part in between.split(said) if part)
 
 
 def _values(found: Found, line: int, said: str) -> dict[str, str]:
     """Return names and values of ``a=1,b=2``."""
     values = {}
-    for part in _list(said):
+    for part in _list(said, _BETWEEN):
         name, equals, value = part.partition("=")
         if not (name and equals and value):
             found.add(line, "complex_values", "syntax", part, f"{shorten(part)} is no name=value")
@@ -396,6 +405,7 @@ _SCHEDULER: Final[Mapping[str, Callable[[str], Any]]] = {
     "prioritize_preemptees": flag,
     "preemptees_keep_resources": flag,
     "preemption_distance": seconds,
+    "backfilling": flag,
 }
 _OFFSET: Final = "DURATION_OFFSET"
 
@@ -437,6 +447,8 @@ def read_scheduler(text: str) -> dict[str, Any]:
         name, equals, value = part.partition("=")
         if name.upper() == _OFFSET:
             settings[_OFFSET] = _value(found, line, _OFFSET, "params", value if equals else "", seconds)
+        elif name.lower() == "backfilling":
+            settings["backfilling"] = _value(found, line, name, "params", value, flag)
     found.complain()
     if settings.get("preemption_distance", 0.0) is None or settings.get(_OFFSET, 0.0) is None:
         name = _OFFSET if settings.get(_OFFSET, 0.0) is None else "preemption_distance"

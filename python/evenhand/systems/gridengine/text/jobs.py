@@ -119,6 +119,8 @@ class Details:
         Most tasks of the array that run at a time; 0: any number.
     starts : mapping of str to float
         When its tasks started, by number; "1" of a job that is no array.
+    places : mapping of str to mapping of str to int
+        Slots of its tasks by queue instance, likewise; empty where the text does not say.
     asks : tuple of str
         What it asks for that no plan reads, in words.
     requests : mapping of str to str
@@ -139,6 +141,7 @@ class Details:
     starts: Mapping[str, float]
     asks: tuple[str, ...] = ()
     requests: Mapping[str, str] = field(default_factory=dict)
+    places: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 def name_of(job: str, task: str) -> str:
@@ -337,6 +340,10 @@ _ASKS: Final = {
 }
 
 
+#: What ``qstat -j`` writes where there is no job, in some versions with tags that have no name.
+_NO_JOB: Final = re.compile(r"\s*(<\?xml[^>]*>)?\s*<unknown_jobs\b")
+
+
 def read_details(text: str) -> dict[str, Details]:
     """Read ``qstat -xml -j '*'``.
 
@@ -355,6 +362,8 @@ def read_details(text: str) -> dict[str, Details]:
         Table "qstat -xml -j": it is not complete, or a value in it is none.
     """
     command = "qstat -xml -j"
+    if _NO_JOB.match(text):
+        return {}
     root, found = parse(text, command, "detailed_job_info", "unknown_jobs"), Found(command)
     details = {}
     for element in root.all("djob_info", "element"):
@@ -374,10 +383,12 @@ def _details(element: Element, found: Found) -> Details:
     for part in element.all("JB_pe_range", "ranges"):
         one = _Row(part, found, row.subject)
         ranges.append((int(one.number("RN_min")), int(one.number("RN_max")), int(one.number("RN_step", "1"))))
-    starts = {}
-    for part in element.all("JB_ja_tasks", "ulong_sublist"):
+    starts, places = {}, {}
+    for part in (task for tasks in element.all("JB_ja_tasks") for task in tasks.children):
         one = _Row(part, found, row.subject)
-        starts[one.number("JAT_task_number")] = one.instant("JAT_start_time")
+        number = one.number("JAT_task_number")
+        starts[number] = one.instant("JAT_start_time")
+        places[number] = _places(part, found, row.subject)
     asks = [words for tag, words in _ASKS.items() if words and element.first(tag) is not None]
     if row.number("JB_ar", "0") != "0":
         asks.append("an advance reservation")
@@ -399,4 +410,16 @@ def _details(element: Element, found: Found) -> Details:
             one.said("CE_name"): one.said("CE_stringval")
             for one in element.all("JB_hard_resource_list", "qstat_l_requests")
         },
+        places=places,
     )
+
+
+def _places(task: Element, found: Found, subject: str) -> dict[str, int]:
+    """Return slots by queue instance; nothing where one of them is not told."""
+    places: dict[str, int] = {}
+    for part in (one for listed in task.all("JAT_granted_destin_identifier_list") for one in listed.children):
+        name = part.said("JG_qname")
+        if "@" not in name or part.first("JG_slots") is None:
+            return {}
+        places[name] = places.get(name, 0) + int(_Row(part, found, subject).number("JG_slots"))
+    return places

@@ -24,7 +24,7 @@ NEEDED: Final[tuple[str, ...]] = ("complexes",)
 _ROOT: Final = re.compile(r"<(qhost|job_info|detailed_job_info|unknown_jobs)\b")
 _OF_ROOT: Final = {"qhost": "machines", "job_info": "jobs"}
 _BEGINNING: Final = 10_000  # characters in which the root of an XML text stands
-_TYPES: Final = "INT|STRING|TIME|MEMORY|BOOL|CSTRING|HOST|DOUBLE|RESTRING"
+_TYPES: Final = "INT|STRING|TIME|MEMORY|BOOL|CSTRING|HOST|DOUBLE|RESTRING|RSMAP"
 _LINES: Final = {
     "complexes": re.compile(
         rf"^(#name[ \t]+shortcut[ \t]+type\b|\S+[ \t]+\S+[ \t]+({_TYPES})[ \t]+(<=|>=|==|!=|<|>|EXCL)[ \t])",

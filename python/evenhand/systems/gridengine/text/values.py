@@ -22,11 +22,12 @@ _FACTORS: Final = {
 }
 _TIME = re.compile(r"(\d*):(\d*):(\d*)|(\d+(?:\.0*)?)")
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?")
+_NAMES: Final = re.compile(r"\(.*\)$")  # of a RSMAP's single ones
 _LARGEST: Final = 2**62
 _ENDLESS: Final = "INFINITY"
 
 #: Types of complexes whose values are amounts.
-AMOUNTS: Final = ("INT", "DOUBLE", "MEMORY", "TIME")
+AMOUNTS: Final = ("INT", "DOUBLE", "MEMORY", "TIME", "RSMAP")
 
 
 class Found:
@@ -126,8 +127,8 @@ def whole(text: str) -> int:
 
 def flag(text: str) -> bool:
     """Return whether a text says yes."""
-    words = {"yes": True, "y": True, "true": True, "1": True}
-    words |= {"no": False, "n": False, "false": False, "0": False}
+    words = dict.fromkeys(("yes", "y", "true", "on", "1"), True)
+    words |= dict.fromkeys(("no", "n", "false", "off", "0"), False)
     if text.lower() not in words:
         raise ValueError("must be YES or NO")
     return words[text.lower()]
@@ -138,8 +139,9 @@ def amount(kind: str, text: str) -> float | int | None:
 
     Parameters
     ----------
-    kind : {"INT", "DOUBLE", "MEMORY", "TIME"}
+    kind : {"INT", "DOUBLE", "MEMORY", "TIME", "RSMAP"}
     text : str
+        Of a RSMAP how many, with the names of them or without: ``4(0-3)``; ``NONE``.
 
     Returns
     -------
@@ -154,6 +156,8 @@ def amount(kind: str, text: str) -> float | int | None:
         return memory(text)
     if kind == "TIME":
         return seconds(text)
+    if kind == "RSMAP":
+        text = "0" if text.upper() == "NONE" else _NAMES.sub("", text)
     if text.upper() == _ENDLESS:
         return None
     if _NUMBER.fullmatch(text) is None:

@@ -31,6 +31,11 @@ class Waiting:
     tags : dict of str to set of str
         Tags of each host; gets those that requests call for.
 
+    Attributes
+    ----------
+    queue : str
+        That in which the last job is taken to start.
+
     Notes
     -----
     A job that may be in several queues is taken to be in the one that has room for it now, else in the one
@@ -39,6 +44,7 @@ class Waiting:
 
     def __init__(self, offers: Offers, texts: Texts, now: float, tags: dict[str, set[str]]) -> None:
         self.offers, self.texts, self.now, self.tags = offers, texts, now, tags
+        self.queue = ""
         self._known: set[str] = set()
         self._free: Counter[tuple[str, str]] = Counter()
         for host, machine in offers.machines.items():
@@ -79,6 +85,7 @@ class Waiting:
             return [], "more than there is"
         self._running[one.job] += 1
         self._count(chosen, hosts, pieces)
+        self.queue = chosen
         return rows, ""
 
     def _unfit(self, one: Task, detail: Details | None) -> str:
@@ -185,6 +192,8 @@ class Waiting:
             known = self.offers.complex(name)
             if known is None:
                 return [], f"the complex {name[:40]}, which is not there"
+            if known.kind == "RSMAP" and "(" in said:
+                return [], f"certain ones of {known.name}"
             skipped = known.name in _LIMITS or known.name in _QUEUE
             if skipped or known.name in self.offers.consumables:
                 continue

@@ -16,6 +16,8 @@ __all__ = ["Element", "parse"]
 #: Characters that XML forbids: the environment of a user's job may have them, and ``qstat`` writes them.
 _FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _STAND_IN: Final = "\N{REPLACEMENT CHARACTER}"
+#: A restarted qmaster has ``qstat -j`` call the tasks of a job by their number: ``<JATASK:     366.>``.
+_NUMBERED: Final = re.compile(r"<(/?)(JATASK):[ \t]*[\d.]*[ \t]*>")
 _DEEPEST: Final = 32
 
 
@@ -52,7 +54,8 @@ def parse(text: str, command: str, *roots: str) -> Element:
     Parameters
     ----------
     text : str
-        Characters that XML forbids stand for themselves no more: each becomes U+FFFD.
+        Characters that XML forbids stand for themselves no more: each becomes U+FFFD. A tag with a number,
+        ``<JATASK:     366.>``, is read without it.
     command : str
         What wrote it, for messages.
     *roots : str
@@ -73,7 +76,7 @@ def parse(text: str, command: str, *roots: str) -> Element:
     O(characters). Neither entities nor document types are read, so nothing outside of the text is.
     """
     reader = _Reader(command)
-    reader.read(_FORBIDDEN.sub(_STAND_IN, text))
+    reader.read(_NUMBERED.sub(r"<\1\2>", _FORBIDDEN.sub(_STAND_IN, text)))
     root = reader.root
     if root is None or root.tag not in roots:
         name = "nothing" if root is None else f"<{root.tag[:40]}>"
