@@ -132,14 +132,17 @@ void register_gridengine(py::module_& m) {
       "A planner that follows a cluster; columns are by row of the snapshot that it began from.");
   m.def(
       "gridengine_together",
-      [](const std::vector<std::shared_ptr<BoundPlanner>>& planners) {
+      [](const std::vector<std::shared_ptr<BoundPlanner>>& planners,
+         const std::vector<std::uint8_t>& runs) {
         std::vector<gridengine::Planner*> all;
         for (const std::shared_ptr<BoundPlanner>& p : planners)
           all.push_back(&dynamic_cast<gridengine::Planner&>(*p->shared()));
         const LongCall call;
-        gridengine::Planner::decide_together(all);
+        gridengine::Planner::decide_together(all, std::span(runs));
       },
-      py::arg("planners"), "A scheduling run of clusters that share licences.");
+      py::arg("planners"), py::arg("runs"),
+      "A scheduling run of clusters that share licences; of those that do not run, what has some "
+      "counts.");
   m.def(
       "preemption_frees",
       [](int mode, int kind, bool available) {

@@ -98,7 +98,12 @@ def test_yunikorn(capsys: pytest.CaptureFixture[str], name: str, count: int) -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "count"), {"priority-gridengine.json.gz": 21, "seeds-gridengine.json.gz": 64}.items()
+    ("name", "count"),
+    {
+        "priority-gridengine.json.gz": 21,
+        "seeds-gridengine.json.gz": 64,
+        "gridengine-minimal.json.gz": 10,
+    }.items(),
 )
 def test_gridengine(capsys: pytest.CaptureFixture[str], name: str, count: int) -> None:
     """Its table of actions, commands by hand, slot-wise suspension, and its document."""

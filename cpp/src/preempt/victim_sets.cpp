@@ -231,6 +231,22 @@ void find_cheapest(VictimTrial& trial, const VictimQuestion& q, VictimSet& set) 
   try_sets(trial, q, set);
 }
 
+// Where no prefix suffices: sets of growing cost, the first that does.
+void search_any(VictimTrial& trial, const VictimQuestion& q, VictimSet& set) {
+  CheapestSearch search(trial, q, set.proof);
+  Index most = 0;
+  for (const Index cost : q.costs) most += cost;
+  for (Index cost = std::max<Index>(search.least(0), 1);
+       cost <= most && set.proof.branches <= q.budget; ++cost) {
+    if (!search.find(cost, set.taken)) continue;
+    set.proof.proved = set.proof.first = true;
+    set.proof.lower_bound = cost;
+    break;
+  }
+  set.proof.spent = set.proof.branches > q.budget;
+  set.proof.branches = std::min(set.proof.branches, q.budget);
+}
+
 }  // namespace
 
 VictimSet choose_victims(VictimTrial& trial, const VictimQuestion& question) {
@@ -248,6 +264,7 @@ VictimSet choose_victims(VictimTrial& trial, const VictimQuestion& question) {
   if (!fits) {
     for (const Id i : set.taken) trial.give_back(i);
     set.taken.clear();
+    if (q.in_the_way) search_any(trial, q, set);
     return set;
   }
   if (q.selection != VictimSelection::kPrefix) give_back_spare(trial, set.taken);

@@ -115,9 +115,7 @@ bool Engine::in_vain() const {
          });
 }
 
-bool Engine::done() const {
-  return next().phase == Phase::kNever || asleep() || (in_vain() && waits() == kNoId);
-}
+bool Engine::done() const { return next().phase == Phase::kNever || asleep(); }
 
 // Every tick is visited, and none can decide anything any more.
 bool Engine::asleep() const noexcept {

@@ -161,5 +161,45 @@ TEST(VictimSets, FewestAreThoseOfBruteForce) {
   }
 }
 
+// The first candidate frees as much as the second, and takes what is needed elsewhere.
+TEST(VictimSets, OneThatIsInTheWayIsLeftOutIfThatIsAskedFor) {
+  for (const auto selection :
+       {VictimSelection::kPrefix, VictimSelection::kIrreducible, VictimSelection::kMinimum}) {
+    TwoNodes trial({3, -1, 1, 0, 2, 0}, 3, 0);
+    EXPECT_TRUE(chosen(trial, selection).taken.empty());
+    const std::vector<Amount> shortage = trial.shortage();
+    VictimQuestion question{.n = trial.size(),
+                            .selection = selection,
+                            .budget = 100,
+                            .in_the_way = true,
+                            .amounts = trial.freed(),
+                            .shortage = shortage};
+    const VictimSet set = choose_victims(trial, question);
+    EXPECT_EQ(set.taken, (std::vector<Id>{1, 2}));
+    EXPECT_TRUE(set.proof.proved);
+    EXPECT_EQ(set.proof.lower_bound, 2);
+    EXPECT_TRUE(trial.suffices()) << "the chosen ones stay taken";
+  }
+}
+
+TEST(VictimSets, WhereAllAreInTheWayOrTheBudgetIsSpentNoneIsTaken) {
+  TwoNodes trial({3, -1, 3, -1}, 3, 0);
+  const std::vector<Amount> shortage = trial.shortage();
+  VictimQuestion question{.n = trial.size(),
+                          .budget = 100,
+                          .in_the_way = true,
+                          .amounts = trial.freed(),
+                          .shortage = shortage};
+  EXPECT_TRUE(choose_victims(trial, question).taken.empty());
+  EXPECT_EQ(trial.shortage(), (std::vector<Amount>{3, 0}));
+  TwoNodes other({3, -1, 1, 0, 2, 0}, 3, 0);
+  question = {
+      .n = 3, .budget = 1, .in_the_way = true, .amounts = other.freed(), .shortage = shortage};
+  const VictimSet set = choose_victims(other, question);
+  EXPECT_TRUE(set.taken.empty());
+  EXPECT_TRUE(set.proof.spent);
+  EXPECT_FALSE(set.proof.proved);
+}
+
 }  // namespace
 }  // namespace evenhand::victim_sets_test

@@ -216,7 +216,7 @@ class Run:
             rule = "within_preemption_distance"
         elif asked:
             manual = bool(asked.providers) and asked.action != "configured"
-            rule = self.preempt(w, asked.providers, asked.action, not manual)
+            rule = self.preempt(w, asked.providers, asked.action, not manual, asked.forced)
         elif self.s.automatic_preemption and far and self.s.max_preemptees > 0:
             rule = self.preempt(w, (), "configured", True)
         if rule != "waits_for_victims" and may_reserve and self.keep(w, at):
@@ -250,19 +250,17 @@ class Run:
 
     # --- preemption
 
-    def letter(self, job: Job, w: Waiting, action: str) -> str | None:
+    def letter(self, job: Job, w: Waiting, action: str, forced: bool) -> str | None:
         """How a job is preempted; None: it may not be so."""
-        if action != "configured":
-            return action
-        chosen = self.s.preemption_action
+        chosen = self.s.preemption_action if action == "configured" else action
         for a in job.some("running"):
             queue = self.world.queue(a)
-            if queue is not None and queue.preemption_action is not None:
+            if action == "configured" and queue is not None and queue.preemption_action is not None:
                 chosen = queue.preemption_action
         if chosen == "advisor":
             return self.advised(job, w)
         if (chosen == "C" and not self.world.checkpointable(job)) or (
-            chosen == "R" and not self.world.rerunnable(job)
+            chosen == "R" and not forced and not self.world.rerunnable(job)
         ):
             return None
         return str(chosen)
@@ -280,10 +278,46 @@ class Run:
             for r, amount in a["resources"].items():
                 if not amount or world.frees(letter, r):
                     continue
-                free = world.free(self.here, a["node"], r, world.now)
-                if any(part.need.get(r, 0) > free and part.need.get(r, 0) > 0 for part in w.parts):
+                if self.wanted_on(w, a["node"], r) > world.free(self.here, a["node"], r, world.now):
                     return "R" if world.rerunnable(job) else "T"
         return letter
+
+    def wanted_on(self, w: Waiting, node: str, r: str) -> float:
+        """How much of a resource a host must have: for one part, and for all that no other host has room."""
+        needs = [part.need.get(r, 0) for part in w.parts]
+        if not any(needs) or r in self.world.wide:
+            return sum(needs)
+        others = (self.could_have(w, other, r, sum(needs)) for other in self.world.nodes if other != node)
+        return max(sum(needs) - sum(others), *needs)
+
+    def could_have(self, w: Waiting, node: str, r: str, wanted: float) -> float:
+        """How much of it parts could have on a host with all gone that may leave, but none of it free."""
+        world, most = self.world, 0.0
+        lower = [
+            a
+            for job in world.jobs.values()
+            if self.may_leave(job, w)
+            for a in job.some("running")
+            if a["node"] == node
+        ]
+        for part in w.parts:
+            if not part.need.get(r, 0) or not self.allowed(part, node):
+                continue
+            copies = wanted // part.need[r]
+            for s, need in part.need.items():
+                if not need or s in world.wide:
+                    continue
+                has = world.free(self.here, node, s, world.now)
+                has += sum(a["resources"].get(s, 0) for a in lower) if s != r else 0
+                copies = min(copies, max(has, 0) // need)
+            most = max(most, copies * part.need[r])
+        return most
+
+    def may_leave(self, job: Job, w: Waiting) -> bool:
+        """Whether a job runs, of lower priority, and nothing spares it."""
+        willing = all(a.get("preemptible", True) for a in job.some("running"))
+        free = self.world.is_provider(job) and willing and job.name not in self.claimed
+        return free and job.name != w.job.name and job.priority < w.job.priority
 
     def lets_go(self, a: Mapping[str, Any]) -> bool:
         """Enough swap, and the rest is released."""
@@ -297,19 +331,16 @@ class Run:
         swap = world.nodes[a["node"]].get("swap_free")
         return (not memory or (swap is not None and swap >= memory)) and (not rest or released)
 
-    def preempt(self, w: Waiting, names: Sequence[str], action: str, fewest: bool) -> str:
-        found: dict[str, str] = {}
-        for name in names or self.world.jobs:
-            job = self.world.jobs[name]
-            willing = all(a.get("preemptible", True) for a in job.some("running"))
-            if not self.world.is_provider(job) or not willing or name in self.claimed:
-                continue
-            if name == w.job.name or job.priority >= w.job.priority:
-                continue
-            if (letter := self.letter(job, w, action)) is not None:
-                found[name] = letter
+    def preempt(
+        self, w: Waiting, names: Sequence[str], action: str, fewest: bool, forced: bool = False
+    ) -> str:
+        jobs = [job for name, job in self.world.jobs.items() if not names]
+        jobs += [self.world.jobs[name] for name in names if name in self.world.jobs]
+        lower = [job for job in jobs if self.may_leave(job, w)]
+        letters = {job.name: self.letter(job, w, action, forced) for job in lower}
+        found = {name: letter for name, letter in letters.items() if letter is not None}
         if not found:
-            return "no_lower_priority"
+            return "no_job_allows_action" if lower else "no_lower_priority"
         order = list(found)
         if not names:
             ranks = list(self.world.jobs)
@@ -321,7 +352,7 @@ class Run:
 
             order.sort(key=key)
         if not fewest:
-            victims = self.needed(w, order, found)
+            victims = self.needed(w, order, found) or self.few(w, order, found)
         elif len(w.parts) == 1 and not self.shared_lacks(w):
             victims = self.on_one_node(w, order, found)
         else:
@@ -365,12 +396,11 @@ class Run:
 
     def few(self, w: Waiting, order: Sequence[str], how: Mapping[str, str]) -> list[str]:
         """As few as can be, of those sets the first in the order."""
-        some = self.needed(w, order, how)
-        for count in range(1, len(some) + 1):
+        for count in range(1, len(order) + 1):
             for names in combinations(order, count):
                 if self.place_without(w, names, how) is not None:
                     return list(names)
-        return some
+        return []
 
     def shared_lacks(self, w: Waiting) -> bool:
         sums: Amounts = {}
@@ -393,42 +423,11 @@ class Run:
 
         for node in self.world.nodes:
             on = [n for n in order if any(a["node"] == node for a in self.world.jobs[n].some("running"))]
-            names = self.covering(part, node, on, how) if self.allowed(part, node) else []
-            if not names or (best and cost(names) >= cost(best)):
-                continue
             alone = Waiting(w.job, [Part({**part.row}, part.need, node)], w.duration, False)
-            if self.place_without(alone, names, how) is None:
-                names = list(on)
-                if self.place_without(alone, names, how) is None:
-                    continue
-                for name in reversed(on):
-                    rest = [other for other in names if other != name]
-                    if self.place_without(alone, rest, how) is not None:
-                        names = rest
+            names = self.few(alone, on, how) if self.allowed(part, node) else []
             if names and (not best or cost(names) < cost(best)):
                 best = names
         return best
-
-    def covering(self, part: Part, node: str, on: Sequence[str], how: Mapping[str, str]) -> list[str]:
-        """The fewest jobs on a node that give back what is missing there now."""
-        now = self.world.now
-        lacks = {
-            r: max(amount - self.world.free(self.here, node, r, now), 0)
-            for r, amount in part.need.items()
-            if amount
-        }
-
-        def gives(name: str, r: str) -> float:
-            runs = self.world.jobs[name].some("running")
-            return float(
-                sum(self.world.freed(how[name], a["resources"]).get(r, 0) for a in runs if a["node"] == node)
-            )
-
-        for count in range(1, len(on) + 1):
-            for names in combinations(on, count):
-                if all(sum(gives(name, r) for name in names) >= lack for r, lack in lacks.items()):
-                    return list(names)
-        return []
 
     def take(
         self, w: Waiting, victims: Sequence[str], how: Mapping[str, str], where: Sequence[str] | None

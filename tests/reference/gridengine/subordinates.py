@@ -72,7 +72,7 @@ class Trees:
 
     def slots(self, amounts: Mapping[str, float]) -> float:
         kinds = [r for r in self.world.resources if self.world.kind(r) == "slots"]
-        return sum(amounts.get(r, 0) for r in kinds) if kinds else 1
+        return max(amounts.get(r, 0) for r in kinds) if kinds else 1
 
     def suspended(self, node: str | None, queue: str | None, more: list[tuple[Any, ...]]) -> bool:
         """Queue-wise: whether an instance is; `more` is what has been started since."""

@@ -57,3 +57,77 @@ def test_swap_must_hold_the_memory(swap: float, expected: str) -> None:
 def test_the_rest_must_be_released(releases: bool, expected: str) -> None:
     settings = {"releases_on_suspend": releases}
     assert chosen({"slots": 1, "gpu": 1}, {"slots": 1}, settings=settings) == expected
+
+
+# Jobs of several parts
+
+
+def gives_way(
+    free: int, parts: int, *, rows: int = 1, other: dict[str, Any] | None = None, held: int = 0
+) -> str | None:
+    """How a job with a pin that stays with it gives way to one whose parts want a pin each; None: not at all.
+
+    It has as many slots as there are parts, and `free` pins of its host are free. `other`: what another host
+    has, of which a job of lower priority holds so many slots.
+    """
+    low = {"name": "a", "operation": "low", "node": "h", "resources": {"slots": parts, "pin": 1}}
+    hosts = [{"name": "h", "capacity": {"slots": parts, "pin": 1 + free}}]
+    runs = [low]
+    if other is not None:
+        hosts.append({"name": "i", "capacity": other})
+    if held:
+        runs.append({"name": "b", "operation": "lower", "node": "i", "resources": {"slots": held}})
+    snapshot = eh.Snapshot.from_dict(
+        {
+            "resources": {
+                "slots": {"kind": "slots"},
+                "pin": {"kind": "other", "available_after_preemption": False},
+            },
+            "nodes": hosts,
+            "operations": [
+                {"name": "low", "priority": 1},
+                {"name": "lower", "priority": 0},
+                {"name": "high", "priority": 2},
+            ],
+            "allocations": runs,
+            "requests": [
+                {
+                    "name": f"r{k}",
+                    "operation": "high",
+                    "resources": {"slots": 1, "pin": 1},
+                    "reserve": True,
+                    "count": parts // rows,
+                }
+                for k in range(rows)
+            ],
+        }
+    )
+    policy = eh.policies.GridEngine(max_reservation=1, max_preemptees=2, automatic_preemption=True)
+    modes = {str(d.operation): str(d.mode) for d in eh.plan(snapshot, policy).decisions.victims}
+    return modes.get("low")
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.parametrize(
+    ("free", "expected"), [(1, "terminate"), (2, "enhanced_suspend"), (3, "enhanced_suspend")]
+)
+def test_all_parts_together_may_want_what_a_stopped_job_keeps(rows: int, free: int, expected: str) -> None:
+    assert gives_way(free, 2, rows=rows) == expected
+
+
+@pytest.mark.parametrize(
+    ("pins", "slots", "expected"),
+    [
+        (0, 1, "terminate"),
+        (1, 1, "enhanced_suspend"),  # one part of the two may go there
+        (2, 1, "enhanced_suspend"),
+        (1, 0, "terminate"),  # there is no slot for it
+    ],
+)
+def test_what_other_hosts_have_room_for_is_not_wanted_there(pins: int, slots: int, expected: str) -> None:
+    assert gives_way(1, 2, other={"slots": slots, "pin": pins}) == expected
+
+
+def test_room_that_another_job_may_give_counts_elsewhere() -> None:
+    assert gives_way(1, 2, other={"slots": 1, "pin": 1}, held=1) == "enhanced_suspend"
+    assert gives_way(0, 2, other={"slots": 1, "pin": 1}, held=1) == "terminate"  # one part wants it there

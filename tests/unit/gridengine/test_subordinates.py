@@ -362,3 +362,34 @@ def test_the_order_and_the_numbers_are_in_the_reasons() -> None:
     assert again.why_not("l2-a").code == "stays_subordinate"
     assert again.why_not("l1-a").code == "within_subordinate_threshold"
     assert again.job_states["l2"].status == "S"
+
+
+@pytest.mark.parametrize("counted", [("slots",), ("slots", "slots@high"), ("slots@high",)])
+@pytest.mark.parametrize(("used", "expected"), [(1, []), (2, ["l1", "l2"]), (3, ["l1", "l2"])])
+def test_slots_of_a_host_and_of_its_queue_are_the_same(
+    counted: tuple[str, ...], used: int, expected: list[str]
+) -> None:
+    """Queue-wise: from two slots in use on, whatever counts them."""
+    resources = [*dict.fromkeys(("slots", "slots@low", *counted))]
+    jobs = [("l1", "low", 1), ("l2", "low", 1), ("h1", "high", used)]
+    snapshot = eh.Snapshot.from_dict(
+        {
+            "now": NOW,
+            "resources": {name: {"kind": "slots"} for name in resources},
+            "nodes": [{"name": "h", "capacity": dict.fromkeys(resources, 8)}],
+            "operations": [{"name": name} for name, *_ in jobs],
+            "allocations": [
+                {
+                    "name": f"{name}-a",
+                    "operation": name,
+                    "node": "h",
+                    "resources": dict.fromkeys(counted if queue == "high" else ("slots", "slots@low"), slots),
+                    "start_time": 0,
+                    "settings": {"queue": queue},
+                }
+                for name, queue, slots in jobs
+            ],
+        }
+    )
+    plan = eh.plan(snapshot, lists(high="low=2", low="NONE"))
+    assert [d.operation for d in plan.decisions.victims] == expected

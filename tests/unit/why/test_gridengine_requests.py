@@ -32,7 +32,7 @@ def two_run(slots: float, **cells: dict[str, Any]) -> eh.Snapshot:
 
 def test_a_request_for_preemption_names_the_order_and_the_cap() -> None:
     snapshot = two_run(2)
-    policy = eh.policies.GridEngine(max_reservation=1, max_preemptees=1)
+    policy = eh.policies.GridEngine(max_reservation=1, max_preemptees=1, over_the_cap="as_many")
     command = {"consumer": "3", "providers": ["2", "1"], "action": "T", "manager": True}
     state = eh.plan(snapshot, policy, on=eh.Commands((command,))).state
     plan = eh.plan(snapshot, policy, state)

@@ -165,6 +165,7 @@ enum class Outcome : std::uint8_t {
   kWithinSubordinateThreshold,
   kOthersStopFirst,
   kStaysSubordinate,
+  kNoJobAllowsAction,
   kVictimCooldown,
   kSparedRunTime,
   kSparedEndsSoon,

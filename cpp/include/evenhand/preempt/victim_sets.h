@@ -34,6 +34,8 @@ struct VictimQuestion {
   VictimSelection selection = VictimSelection::kIrreducible;
   Index budget = 0;              // branches of kMinimum
   View<const Index> costs = {};  // n, at least 1; of kMinimum; empty: 1 each
+  // A set may suffice though a larger one does not: what has gone may be in the way, too.
+  bool in_the_way = false;
   // Where it says exactly which sets suffice, it is what kMinimum is found by (spread_cover.h).
   const SpreadNeed* spread = nullptr;
   // Else sets are tried one by one, from the best bound of these on: each says which sets
@@ -50,7 +52,8 @@ struct VictimQuestion {
 // Chooses; leaves the trial with the chosen ones taken, or with none if no prefix
 // suffices. `prefix`: n tests; `irreducible`: twice as many; `minimum`: at most `budget`
 // branches more, after which the best set that was found stands, the irreducible one if
-// none is cheaper.
+// none is cheaper. Where some may be `in_the_way` and no prefix suffices, any selection takes the
+// cheapest set that does, if it is found within the budget.
 VictimSet choose_victims(VictimTrial& trial, const VictimQuestion& question);
 
 // Another set (ascending), without those it does not need, if it suffices and costs less than

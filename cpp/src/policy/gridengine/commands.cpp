@@ -53,6 +53,13 @@ Outcome Run::refused(const Trigger::Command& c, Id consumer, Column<Id>& provide
           p != nullptr && p->why == Outcome::kTaken && owned(o) && p->priority < priority(consumer))
         providers.push_back(o);
     if (providers.empty()) return Outcome::kProviderNotRunning;
+    std::erase_if(providers, [&](Id o) {
+      return (c.mode == Mode::kCheckpoint && !provider(o)->checkpointable) ||
+             (c.mode == Mode::kRequeue && !provider(o)->rerunnable);
+    });
+    if (providers.empty())
+      return c.mode == Mode::kCheckpoint ? Outcome::kProviderNotCheckpointable
+                                         : Outcome::kProviderNotRerunnable;
   }
   for (const std::string& name : c.providers) {
     const Column<Id> jobs = jobs_named(name);

@@ -64,14 +64,50 @@ void Run::freed_on(const Provider& p, Id node, Amount* sum) const {
   }
 }
 
-bool Run::fits_without(const Entry& entry, std::span<Provider* const> victims, Id node) {
+bool Run::fits_on(const Entry& entry, Id node) const {
   const Time now = state_.now(), until = after(now, entry.duration);
   const Unit& unit = entry.units[0];
-  for (const Provider* p : victims) give(*p, 1);
-  const bool fits = calendar_.fits(calendar_.shared(), unit.need, now, until) &&
-                    fits_at(unit, node, now, until, true);
-  for (const Provider* p : victims) give(*p, -1);
+  return calendar_.fits(calendar_.shared(), unit.need, now, until) &&
+         fits_at(unit, node, now, until, true);
+}
+
+bool Run::fits_without(const Entry& entry, std::span<Provider* const> victims, Id node, bool keep) {
+  for (const Provider* p : victims) give(*p, 1, keep);
+  const bool fits = fits_on(entry, node);
+  for (const Provider* p : victims) give(*p, -1, keep);
   return fits;
+}
+
+// Where room is planned for others, or what is stopped keeps some of it: by trying. lacks: R;
+// freed: what each there gives back, x R.
+Column<Provider*> Run::fewest_on(const Entry& entry, const Column<Provider*>& on, Id node,
+                                 View<const Amount> lacks, View<const Amount> freed,
+                                 Index& budget) {
+  struct Trial : VictimTrial {
+    Trial(Run& r, const Entry& e, const Column<Provider*>& c, Id n)
+        : run(r), entry(e), all(c), node(n) {}
+    void take(Id i) override { run.give(*all[i], 1); }
+    void give_back(Id i) override { run.give(*all[i], -1); }
+    bool suffices() override { return run.fits_on(entry, node); }
+    Run& run;
+    const Entry& entry;
+    const Column<Provider*>& all;
+    Id node;
+  } trial(*this, entry, on, node);
+  if (!fits_without(entry, on, node, false)) return {};
+  const VictimSet set = choose_victims(trial, {.n = on.rows(),
+                                               .selection = VictimSelection::kMinimum,
+                                               .budget = budget,
+                                               .in_the_way = true,
+                                               .amounts = freed,
+                                               .shortage = lacks});
+  budget -= set.proof.branches;
+  Column<Provider*> found;
+  for (const Id i : set.taken) {
+    found.push_back(on[i]);
+    give(*on[i], -1);
+  }
+  return found;
 }
 
 // Of a job that needs one place, and nothing of what the cluster shares that is missing: as few as
@@ -101,6 +137,7 @@ Column<Provider*> Run::on_one_node(const Question& question, const Hosts& hosts)
             (least == best.size() && hosts.priority[at(first) + least - 1] >= best_highest));
   };
   VictimSelector selector(width_);
+  Index budget = set_.minimum_budget;  // of all nodes
   for (const Id n : nodes_) {
     const Id first = hosts.first[n], end = hosts.first[at(n) + 1];
     if (first == end || hosts.priority[first] >= entry.priority || beaten(1, first) ||
@@ -152,15 +189,13 @@ Column<Provider*> Run::on_one_node(const Question& question, const Hosts& hosts)
       }
     }
     if (!better(set)) continue;
-    // Room that is planned for others begins too soon: more must go, or all of it is in vain.
     if (!fits_without(entry, set, n)) {
-      set = on;
-      if (!fits_without(entry, set, n)) continue;
-      for (Size i = set.size(); i-- > 0;) {
-        Column<Provider*> less = set;
-        less.erase(less.begin() + static_cast<std::ptrdiff_t>(i));
-        if (fits_without(entry, less, n)) set = less;
+      freed.clear();
+      for (const Provider* p : on) {
+        freed_on(*p, n, sum.data());
+        freed.insert(freed.end(), sum.begin(), sum.end());
       }
+      set = fewest_on(entry, on, n, lacks, freed, budget);
     }
     if (set.empty() || !better(set)) continue;
     best = set;

@@ -34,8 +34,8 @@ struct Run::OverHosts {
     order_ = &order;
     own_.resize(at(run.rooms_.nodes()));
     const Column<Id> known = quick_set();
-    if (known.empty()) return Column<Provider*>();
-    if (known.rows() > kMostParts) return std::nullopt;
+    if (with_all_ < unit.count) return Column<Provider*>();
+    if (known.empty() || known.rows() > kMostParts) return std::nullopt;
     most_ = known.rows();
     guess();
     Index size = 0;  // of the smallest
@@ -96,15 +96,15 @@ struct Run::OverHosts {
   // The first ones that suffice, without those that are not needed.
   Column<Id> quick_set() {
     now_.assign(at(run.rooms_.nodes()), -1);
-    Index sum = 0, with_all = 0;
+    Index sum = 0;
     Column<Id> taken;
     for (const Id n : run.nodes_)
       if (run.may_start(*question.entry, unit, n)) {
         now_[n] = parts_on(n);
         sum += now_[n];
-        with_all += at_most(n, largest(n, lower_on(n)));
+        with_all_ += at_most(n, largest(n, lower_on(n)));
       }
-    if (with_all < unit.count) return {};
+    if (with_all_ < unit.count) return {};
     Column<Index> parts = now_;
     const auto change = [&](Id i, Amount sign) {
       give(i, sign);
@@ -272,6 +272,7 @@ struct Run::OverHosts {
   Time now, until;
   const Column<Id>* order_ = nullptr;
   Index most_ = 0;
+  Index with_all_ = 0;  // no more parts than this fit, whoever leaves
   bool spent_ = false;
   Column<Index> now_;       // by node: parts that fit now; -1: it may not run there
   Column<Column<Id>> own_;  // by node: those taken for certain

@@ -167,7 +167,15 @@ void Planner::take_over(Run& run, Recorder* recorder) {
   memory_ = std::move(run.memory);
 }
 
+std::unique_ptr<evenhand::Planner> Planner::afresh() const {
+  auto out = std::make_unique<Planner>(inputs_);
+  out->group_ = group_;
+  out->place_ = place_;
+  return out;
+}
+
 void Planner::decide(const Trigger& trigger, Recorder* recorder) {
+  if (group_ != nullptr) return decide_again(recorder);
   Run run(inputs_, memory_, state_, pace_, recorder != nullptr);
   if (trigger.kind == Trigger::Kind::kCommands)
     run.accept(trigger.commands);
@@ -204,11 +212,37 @@ Columns Planner::memory() const {
   return out;
 }
 
-void Planner::decide_together(std::span<Planner* const> planners) {
+void Planner::decide_together(std::span<Planner* const> planners, View<const std::uint8_t> runs) {
+  auto group = std::make_shared<Group>();
+  group->runs.assign(runs.begin(), runs.end());
+  for (const Planner* p : planners) group->inputs.push_back(p->inputs_);
+  run_together(planners, runs, planners.size(), nullptr);
+  for (std::size_t i = 0; i < planners.size(); ++i) {
+    if (runs[i] == 0) continue;
+    planners[i]->group_ = group;
+    planners[i]->place_ = i;
+  }
+}
+
+void Planner::decide_again(Recorder* recorder) {
+  std::vector<std::unique_ptr<Planner>> others;
+  std::vector<Planner*> all;
+  for (std::size_t i = 0; i < group_->inputs.size(); ++i)
+    if (i == place_)
+      all.push_back(this);
+    else
+      all.push_back(others.emplace_back(std::make_unique<Planner>(group_->inputs[i])).get());
+  run_together(all, group_->runs, place_, recorder);
+}
+
+void Planner::run_together(std::span<Planner* const> planners, View<const std::uint8_t> serves,
+                           std::size_t recorded, Recorder* recorder) {
   std::vector<std::unique_ptr<Run>> runs;
-  for (Planner* p : planners) {
-    runs.push_back(std::make_unique<Run>(p->inputs_, p->memory_, p->state_, p->pace_, false));
-    runs.back()->begin();
+  for (std::size_t i = 0; i < planners.size(); ++i) {
+    Planner* p = planners[i];
+    runs.push_back(std::make_unique<Run>(p->inputs_, p->memory_, p->state_, p->pace_,
+                                         i == recorded && recorder != nullptr));
+    if (serves[i] != 0) runs.back()->begin();
   }
   // Managed licences by name: where each cluster's stand in each other one's resources.
   const auto names = [&](std::size_t from, std::size_t to) {
@@ -226,7 +260,7 @@ void Planner::decide_together(std::span<Planner* const> planners) {
   };
   const auto each_other = [&](std::size_t i, auto&& act) {
     for (std::size_t j = 0; j < runs.size(); ++j)
-      if (j != i) act(j, names(i, j));
+      if (j != i && serves[j] != 0) act(j, names(i, j));
   };
   for (std::size_t i = 0; i < runs.size(); ++i)
     each_other(i,
@@ -244,8 +278,9 @@ void Planner::decide_together(std::span<Planner* const> planners) {
     runs[first]->claims.clear();
   }
   for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (serves[i] == 0) continue;
     runs[i]->finish();
-    planners[i]->take_over(*runs[i], nullptr);
+    planners[i]->take_over(*runs[i], i == recorded ? recorder : nullptr);
   }
 }
 

@@ -28,11 +28,7 @@ Outcome Run::judge(const Provider& p, const Question& question, Mode& mode) {
     if (question.attempt != nullptr) question.attempt->spared[p.operation] = spared;
     if (spared.why != Outcome::kTaken) return spared.why;
   }
-  if (question.action != Asked::kConfigured) {
-    mode = mode_of(question.action);
-    return Outcome::kTaken;
-  }
-  const std::optional<Mode> found = configured(p, question);
+  const std::optional<Mode> found = mode_for(p, question);
   if (!found) return Outcome::kActionNotAllowed;
   mode = *found;
   return Outcome::kTaken;
@@ -53,6 +49,14 @@ bool Run::has_candidates(const Question& question) {
   });
 }
 
+// Why there is no candidate.
+Outcome Run::none_may_leave(const Question& question) {
+  const bool by_action = std::ranges::any_of(order_of(question), [&](Id i) {
+    return verdict(providers_[at(i)], question) == Outcome::kActionNotAllowed;
+  });
+  return by_action ? Outcome::kNoJobAllowsAction : Outcome::kNoLowerPriority;
+}
+
 Column<Provider*> Run::candidates_for(const Question& question) {
   Column<Provider*> found;
   for (const Id i : order_of(question))
@@ -61,7 +65,17 @@ Column<Provider*> Run::candidates_for(const Question& question) {
   return found;
 }
 
-// One after the other, until it fits, by trying.
+// Whether it would fit, had these gone and kept nothing beyond the ends that were planned: else no
+// part of them suffices.
+bool Run::may_fit_without(const Entry& entry, std::span<Provider* const> gone) {
+  for (const Provider* p : gone) give(*p, 1, false);
+  const bool may = place(entry, state_.now(), true);
+  for (const Provider* p : gone) give(*p, -1, false);
+  return may;
+}
+
+// One after the other, until it fits, by trying. What one keeps may be in the way of the job: if no
+// beginning of them suffices, as few as can be.
 Column<Provider*> Run::in_turn(const Entry& entry, const Column<Provider*>& candidates,
                                VictimSelection selection) {
   struct Trial : VictimTrial {
@@ -73,9 +87,11 @@ Column<Provider*> Run::in_turn(const Entry& entry, const Column<Provider*>& cand
     const Entry& entry;
     const Column<Provider*>& all;
   } trial(*this, entry, candidates);
+  if (!may_fit_without(entry, candidates)) return {};
   VictimQuestion question{.n = static_cast<Id>(candidates.size()),
                           .selection = selection,
-                          .budget = set_.minimum_budget};
+                          .budget = set_.minimum_budget,
+                          .in_the_way = true};
   std::vector<SpreadNeed> needs;
   if (selection == VictimSelection::kMinimum)
     for (const Unit& unit : entry.units) needs.push_back(spread(entry, unit, candidates));
@@ -104,10 +120,10 @@ void Run::stays_free(Id node, Time until, Amount* free) const {
 Column<Index> Run::copies_without(const Unit& unit, Time duration,
                                   const Column<Provider*>& candidates) {
   const Time now = state_.now(), until = after(now, duration);
-  for (const Provider* p : candidates) give(*p, 1);
+  for (const Provider* p : candidates) give(*p, 1, false);
   Column<Index> copies(at(rooms_.nodes()), 0);
   for (const Id n : nodes_) copies[n] = calendar_.copies(n, unit.need, now, until, unit.count);
-  for (const Provider* p : candidates) give(*p, -1);
+  for (const Provider* p : candidates) give(*p, -1, false);
   return copies;
 }
 
@@ -182,7 +198,11 @@ Outcome Run::preempt(Entry& entry, std::span<const Id> named, Asked action, bool
                      Reason reason) {
   find_providers();
   ++questions_;
-  Question question{.entry = &entry, .action = action, .named = named, .only_slots = true};
+  Question question{.entry = &entry,
+                    .action = action,
+                    .named = named,
+                    .only_slots = true,
+                    .forced = before_.forced[entry.operation] != 0};
   for (const Unit& u : entry.units)
     for (Size r = 0; r < width_; ++r) question.only_slots &= u.need[r] == 0 || is_slots(r);
   Attempt* attempt = nullptr;
@@ -205,8 +225,8 @@ Outcome Run::preempt(Entry& entry, std::span<const Id> named, Asked action, bool
     for (Provider& p : providers_) all_asked(p);
   else
     for (const Id o : named)
-      if (provider_of_[o] != kNoId) all_asked(providers_[at(provider_of_[o])]);
-  if (!has_candidates(question)) return Outcome::kNoLowerPriority;
+      if (o != kNoId && provider_of_[o] != kNoId) all_asked(providers_[at(provider_of_[o])]);
+  if (!has_candidates(question)) return none_may_leave(question);
   if (attempt != nullptr) note_candidates(*attempt, question);
   WithinCaps caps(pace_);
   Column<Provider*> victims;

@@ -103,34 +103,79 @@ bool Run::is_slots(Size r) const noexcept {
 Mode Run::advised(const Provider& p, const Question& question) const {
   if (p.checkpointable) return Mode::kCheckpoint;
   const Mode gentle = question.only_slots ? p.for_slots : p.for_more;
-  if (frees_enough(p, *question.entry, gentle)) return gentle;
+  if (frees_enough(p, question, gentle)) return gentle;
   return p.rerunnable ? Mode::kRequeue : Mode::kTerminate;
 }
 
 // Nothing that is wanted and missing stays with it.
-bool Run::frees_enough(const Provider& p, const Entry& entry, Mode mode) const {
+bool Run::frees_enough(const Provider& p, const Question& question, Mode mode) const {
   for (const Id slot : p.slots) {
     const Id node = state_.node_of(slot);
     const Amount* holds = state_.amounts(slot);
-    for (Size r = 0; r < width_; ++r) {
-      if (holds[r] == 0 || frees(mode, r)) continue;
-      for (const Unit& u : entry.units)
-        if (u.need[r] > 0 && node != kNoId && u.need[r] > rooms_.at(node, r)) return false;
-    }
+    for (Size r = 0; node != kNoId && r < width_; ++r)
+      if (holds[r] != 0 && !frees(mode, r) && is_short(question, node, r)) return false;
   }
   return true;
 }
 
-// By what the configuration says, where nobody named an action; nothing: it may not be taken so.
-std::optional<Mode> Run::configured(const Provider& p, const Question& question) const {
-  if (p.action == Asked::kConfigured) return advised(p, question);
-  const Mode mode = mode_of(p.action);
+// Whether a host has less of a resource than the job wants there: one part of it, and all that
+// other hosts have no room for.
+bool Run::is_short(const Question& question, Id node, Size r) const {
+  Amount most = 0, wanted = 0;
+  for (const Unit& u : question.entry->units) {
+    most = std::max(most, u.need[r]);
+    wanted += u.need[r] * u.count;
+  }
+  if (wanted > most && resources().scope[r] != ResourceScope::kCluster) {
+    const Column<Amount>& room = room_for(question, r, wanted);
+    wanted = std::max(most, wanted - (room.back() - room[node]));
+  }
+  return wanted > rooms_.at(node, r);
+}
+
+// By node, and last in all: how much of a resource the parts of a job could have there, were all
+// gone that may leave for it, but none of the resource free that is not.
+const Column<Amount>& Run::room_for(const Question& question, Size r, Amount wanted) const {
+  Column<Amount>& room = question.room[r];
+  if (!room.empty()) return room;
+  room.assign(at(rooms_.nodes()) + 1, 0);
+  if (question.gives.empty()) {
+    question.gives.assign(at(rooms_.nodes()) * width_, 0);
+    for (const Provider& p : providers_) {
+      if (p.why != Outcome::kTaken || p.claimed || p.priority >= question.entry->priority) continue;
+      for (const Id slot : p.slots)
+        if (const Id n = state_.node_of(slot); n != kNoId)
+          for (Size s = 0; s < width_; ++s)
+            question.gives.row(n, width_)[s] += state_.amounts(slot)[s];
+    }
+  }
+  for (const Id n : nodes_) {
+    for (const Unit& u : question.entry->units) {
+      if (u.need[r] <= 0 || !allowed(u, n)) continue;
+      Amount copies = wanted / u.need[r];
+      for (Size s = 0; s < width_; ++s) {
+        if (u.need[s] <= 0 || resources().scope[s] == ResourceScope::kCluster) continue;
+        const Amount has = rooms_.at(n, s) + (s == r ? 0 : question.gives.row(n, width_)[s]);
+        copies = std::min(copies, std::max<Amount>(has, 0) / u.need[s]);
+      }
+      room[n] = std::max(room[n], copies * u.need[r]);
+    }
+    room.back() += room[n];
+  }
+  return room;
+}
+
+// As it is asked for, else as the configuration says; nothing: it may not be taken so.
+std::optional<Mode> Run::mode_for(const Provider& p, const Question& question) const {
+  const Asked ask = question.action != Asked::kConfigured ? question.action : p.action;
+  if (ask == Asked::kConfigured) return advised(p, question);
+  const Mode mode = mode_of(ask);
   if (mode == Mode::kCheckpoint && !p.checkpointable) return std::nullopt;
-  if (mode == Mode::kRequeue && !p.rerunnable) return std::nullopt;
+  if (mode == Mode::kRequeue && !p.rerunnable && !question.forced) return std::nullopt;
   return mode;
 }
 
-// As `configured` and `advised` decide.
+// As `mode_for` and `advised` decide.
 WhyMode Run::why_mode(const Provider& p, const Question& question) const {
   if (question.action != Asked::kConfigured) return WhyMode::kAsked;
   if (p.action != Asked::kConfigured) {
@@ -157,15 +202,15 @@ void Run::effect(const Provider& p, Id slot) const {
   }
 }
 
-// As if it had been preempted (1); or not any more (-1).
-void Run::give(const Provider& p, Amount sign) {
+// As if it had been preempted (1); or not any more (-1). `keeps`: what is stopped, what it keeps.
+void Run::give(const Provider& p, Amount sign, bool keeps) {
   for (const Id slot : p.slots) {
     effect(p, slot);
     const Id node = state_.node_of(slot);
     const Time end = ends(slot);
     add_room(freed_.data(), node, sign);
     calendar_.add(node, freed_.data(), state_.now(), end, sign);
-    if (stops(p.mode)) calendar_.add(node, kept_.data(), end, kForever, -sign);
+    if (keeps && stops(p.mode)) calendar_.add(node, kept_.data(), end, kForever, -sign);
   }
 }
 

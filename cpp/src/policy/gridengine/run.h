@@ -1,6 +1,7 @@
 // One scheduling run over the queue of a cluster.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <tuple>
@@ -97,7 +98,10 @@ struct Question {
   Asked action = Asked::kConfigured;
   std::span<const Id> named{};  // none: any
   Attempt* attempt = nullptr;
-  bool only_slots = false;  // are wanted
+  bool only_slots = false;                               // are wanted
+  bool forced = false;                                   // R also of what is not rerunnable
+  mutable std::map<std::size_t, Column<Amount>> room{};  // Run::room_for, by resource
+  mutable Column<Amount> gives{};                        // N x R: what those have that may leave
 };
 
 // Why a job is preempted in the mode that it is.
@@ -262,12 +266,14 @@ class Run {
   void describe(Provider& provider) const;
   bool is_slots(Size r) const noexcept;  // or a licence that is free with them
   bool frees(Mode mode, Size r) const noexcept { return frees_[at(mode) * width_ + r] != 0; }
-  std::optional<Mode> configured(const Provider& provider, const Question& question) const;
+  std::optional<Mode> mode_for(const Provider& provider, const Question& question) const;
   WhyMode why_mode(const Provider& provider, const Question& question) const;
   Mode advised(const Provider& provider, const Question& question) const;
-  bool frees_enough(const Provider& provider, const Entry& entry, Mode mode) const;
+  bool frees_enough(const Provider& provider, const Question& question, Mode mode) const;
+  bool is_short(const Question& question, Id node, Size r) const;
+  const Column<Amount>& room_for(const Question& question, Size r, Amount wanted) const;
   void effect(const Provider& provider, Id slot) const;  // into freed_ and kept_
-  void give(const Provider& provider, Amount sign);
+  void give(const Provider& provider, Amount sign, bool keeps = true);
 
   // preempt.cpp
   Outcome carry_out(Entry& entry, Asked ask);
@@ -284,8 +290,10 @@ class Run {
   }
   Column<Id> order_of(const Question& question) const;
   bool has_candidates(const Question& question);
+  Outcome none_may_leave(const Question& question);
   Column<Provider*> candidates_for(const Question& question);
   Column<Provider*> choose(const Question& question, bool fewest);
+  bool may_fit_without(const Entry& entry, std::span<Provider* const> gone);
   Column<Provider*> in_turn(const Entry& entry, const Column<Provider*>& candidates,
                             VictimSelection selection);
   // R: what is there now and stays, of a node and of what the cluster shares: what a job that is to
@@ -293,7 +301,7 @@ class Run {
   void stays_free(Id node, Time until, Amount* free) const;
   // Likewise; of what the cluster shares only what is there now. O(steps of the node x R).
   void stays_free_there(Id node, Time until, Amount* free) const;
-  // By node how often a unit fits there from now on, were all candidates gone.
+  // By node how often a unit fits there from now on, were all candidates gone and kept nothing.
   Column<Index> copies_without(const Unit& unit, Time duration,
                                const Column<Provider*>& candidates);
   SpreadNeed spread(const Entry& entry, const Unit& unit, const Column<Provider*>& candidates);
@@ -320,7 +328,11 @@ class Run {
   std::optional<Column<Provider*>> with_shared(const Entry& entry,
                                                const Column<Provider*>& candidates,
                                                View<const Index> copies);
-  bool fits_without(const Entry& entry, std::span<Provider* const> victims, Id node);
+  bool fits_on(const Entry& entry, Id node) const;
+  bool fits_without(const Entry& entry, std::span<Provider* const> victims, Id node,
+                    bool keep = true);
+  Column<Provider*> fewest_on(const Entry& entry, const Column<Provider*>& on, Id node,
+                              View<const Amount> lacks, View<const Amount> freed, Index& budget);
   void freed_on(const Provider& provider, Id node, Amount* sum) const;
 
   // commands.cpp

@@ -63,14 +63,15 @@ bool Subordination::subject(Id queue) const noexcept {
   return queue != kNoId && (set_.parent[queue] != kNoId || below_a_pair_[queue] != 0);
 }
 
-// A job that asks for no slots has one.
+// Slots of its host and of its queue there are the same ones. Where nothing counts slots, a job has
+// one.
 double Subordination::slots_in(const Amount* amounts) const noexcept {
   if (!has_slots_) return 1;
-  double sum = 0;
+  double most = 0;
   for (std::size_t r = 0; r < resources_.kind.size(); ++r)
     if (resources_.kind[r] == ResourceKind::kSlots)
-      sum += static_cast<double>(amounts[r]) * resources_.quantum[r];
-  return sum;
+      most = std::max(most, static_cast<double>(amounts[r]) * resources_.quantum[r]);
+  return most;
 }
 
 void Subordination::add_used(Id node, Id queue, const Amount* amounts) {

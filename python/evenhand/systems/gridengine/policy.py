@@ -135,22 +135,27 @@ class GridEngine(Policy):
         Returns
         -------
         dict of str to Plan, or None
-            Of jobs that wait, the one of the highest priority is served first, wherever it is.
+            Of jobs that wait, the one of the highest priority is served first, wherever it is. Where commands
+            are judged no run takes place, but what has licences there counts elsewhere.
         """
         shared = [set(policy.settings.lo_licenses) for policy, *_ in each.values()]
         runs = [not isinstance(policy._trigger(on), Commands) for policy, _, on, _ in each.values()]
-        if not all(runs) or not any(a & b for i, a in enumerate(shared) for b in shared[:i]):
+        if not any(runs) or not any(a & b for i, a in enumerate(shared) for b in shared[:i]):
             return None
         cores, found = {}, {}
         for name, (policy, state, _, given) in each.items():
             policy._expect(snapshots[name], state, given)
             inputs, found[name] = policy._inputs(snapshots[name], state, given)
             cores[name] = _core.gridengine_planner(snapshots[name]._core, *inputs)
-        _core.gridengine_together(list(cores.values()))
-        return {
-            name: Plan(snapshots[name], policy, cores[name], state, policy._trigger(on), given, found[name])
-            for name, (policy, state, on, given) in each.items()
-        }
+        _core.gridengine_together(list(cores.values()), runs)
+        plans = {}
+        for (name, (policy, state, on, given)), run in zip(each.items(), runs, strict=True):
+            trigger, core = policy._trigger(on), cores[name]
+            if not run:
+                core.plan(**policy.decides(trigger))
+            said = (*found[name], *_accepted(trigger, core))
+            plans[name] = Plan(snapshots[name], policy, core, state, trigger, given, said)
+        return plans
 
     def live(self, stage: LiveRows, state: State | None, given: Mapping[str, Any] | None) -> Any:
         """Return a planner that follows a live cluster; see `YTsaurus.live`."""

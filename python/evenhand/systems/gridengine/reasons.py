@@ -122,7 +122,7 @@ REASONS: Final = (
     _reason(
         "action_not_allowed",
         "allocation",
-        "operation {operation} cannot be preempted in the way that is configured",
+        "operation {operation} does not allow the action by which it would leave",
         "C needs a checkpoint environment, R a rerunnable job or queue.",
     ),
     _reason(
@@ -185,5 +185,12 @@ REASONS: Final = (
         "allocation",
         "as many jobs run on {node} as may, or others resume before operation {operation}",
         "What a slot-wise `subordinate_list` has stopped resumes when fewer jobs run than its threshold.",
+    ),
+    _reason(
+        "no_job_allows_action",
+        "request",
+        "no job of lower priority allows the action by which it would be preempted",
+        "C needs a checkpoint environment, R a rerunnable job or queue, and of the jobs of lower priority"
+        " none has it.",
     ),
 )

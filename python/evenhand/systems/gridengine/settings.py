@@ -32,6 +32,11 @@ def _infinity(value: Any) -> Any:
     return None if isinstance(value, str) and value.strip().upper() == "INFINITY" else value
 
 
+def _none(value: Any) -> Any:
+    """Return how it is called now."""
+    return "none" if value == "nobody" else value
+
+
 def _switch(value: Any) -> Any:
     """Return what Grid Engine's files write for a truth value."""
     words = {"true": True, "1": True, "false": False, "0": False}
@@ -98,8 +103,8 @@ class GridEngineSettings(CheckedSettings):
     preemption_action: Chosen = Field(
         "advisor", description="Action where none is named; the advisor chooses as the document advises."
     )
-    over_the_cap: Literal["as_many", "nobody"] = Field(
-        "as_many",
+    over_the_cap: Annotated[Literal["as_many", "none"], BeforeValidator(_none)] = Field(
+        "none",
         description="What a manual request preempts that needs more than `max_preemptees` allows.",
     )
     notify: Duration = Field(0.0, description="Time that processes have which are to end.")

@@ -20,8 +20,8 @@ RULES: Final[Mapping[str, tuple[str, str]]] = {
     "not_lower_priority": ("has no lower priority", "have no lower priority"),
     "not_preemptible_flag": ("is marked as not preemptible", "are marked as not preemptible"),
     "action_not_allowed": (
-        "cannot be preempted in the way that is configured",
-        "cannot be preempted in the way that is configured",
+        "does not allow the action by which it would leave",
+        "do not allow the action by which they would leave",
     ),
     "already_preempting": ("leaves already", "leave already"),
     "spared_run_time": (

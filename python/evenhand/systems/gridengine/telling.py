@@ -31,7 +31,8 @@ _BARRED = {
     "wrong_tags": "no node on which it may run has all tags that it requires",
 }
 _WAITS = (
-    *("no_free_room", "no_room_even_with_victims", "no_lower_priority", "max_preemptees"),
+    *("no_free_room", "no_room_even_with_victims", "no_lower_priority", "no_job_allows_action"),
+    "max_preemptees",
     *("waits_for_reservation", "within_preemption_distance", "waits_for_victims"),
 )
 
@@ -183,12 +184,17 @@ def _rule(
     starts = instant_of(recorded)
     numbers: dict[str, Any] = {} if starts in (None, math.inf) else {"starts_at": starts}
     distance = seconds(s.preemption_distance)
-    if code == "no_lower_priority":
+    if code in ("no_lower_priority", "no_job_allows_action"):
         numbers["priority"] = least = priority_of(facts, operation)
-        said = f"no job of lower priority than {number(least)} runs that may be preempted for it"
+        by_action = code == "no_job_allows_action"
+        allows = (
+            "allows the action by which it would leave" if by_action else "runs that may be preempted for it"
+        )
+        said = f"no job of lower priority than {number(least)} {allows}"
         if named := _named(facts, operation):
             numbers["named"] = named
-            said = f"of the jobs that the request for preemption names none may be preempted: {listed(named)}"
+            may = "allows its action" if by_action else "may be preempted"
+            said = f"of the jobs that the request for preemption names none {may}: {listed(named)}"
         return said, numbers, [*left_out(facts, recorded, numbers), *_reserved(facts, operation)]
     if code == "max_preemptees":
         text, more = _too_many(facts, "it", numbers, counted)
@@ -216,9 +222,13 @@ def _rule(
 
 def _named(facts: Facts, operation: int) -> list[str]:
     """Return the jobs that a person has named, to give way to one that waits."""
+    return [str(name) for name in _cells(facts, operation).get("providers") or ()]
+
+
+def _cells(facts: Facts, operation: int) -> Mapping[str, Any]:
+    """Return what the state before has of a job, by its row."""
     before = facts.plan.state_before
-    cells = {} if before is None else before.operations.get(facts.name("operations", operation), {})
-    return [str(name) for name in cells.get("providers") or ()]
+    return {} if before is None else before.operations.get(facts.name("operations", operation), {})
 
 
 def _too_many(
@@ -318,8 +328,11 @@ def of_allocation(facts: Facts, row: int, met: Mapping[str, Any], recorded: Reco
     }
     if code == "action_not_allowed":
         action, setting = queue_action(facts, operation)
+        says = f"{setting} is {action}"
+        if (requested := _cells(facts, asks).get("requested")) not in (None, "no", "configured"):
+            action, says = str(requested), f"the request for preemption says {requested}"
         lacks = {"C": "it has no checkpoint environment", "R": "neither it nor its queue is rerunnable"}
-        text = f"{setting} is {action}, and {lacks.get(action, 'not all of it allows that')}"
+        text = f"{says}, and {lacks.get(action, 'not all of it allows that')}"
         return Told({"action": action}, text)
     if code in ("max_preemptees", "no_start_in_stage") and counted.get("wanted"):
         text, more = _too_many(facts, request, numbers, counted)

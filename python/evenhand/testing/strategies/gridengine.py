@@ -29,7 +29,7 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = {
     "default_duration": (300.0,),
     "backfilling": (False,),
     "preemption_action": ("T", "R", "C", "P", "N", "S", "advisor"),
-    "over_the_cap": ("nobody",),
+    "over_the_cap": ("as_many",),
     "notify": (20.0,),
     "lo_licenses": (("lic",),),
     "queues": (

@@ -74,19 +74,28 @@ class Planner final : public evenhand::Planner {
   Time next_due() const override { return next_due_; }
   Columns elements() const override;
   Columns memory() const override;
-  std::unique_ptr<evenhand::Planner> afresh() const override {
-    return std::make_unique<Planner>(inputs_);
-  }
+  std::unique_ptr<evenhand::Planner> afresh() const override;
   std::shared_ptr<evenhand::Planner> copy(std::shared_ptr<ClusterState> state) const override;
 
   // One scheduling run of several clusters that share licences: of jobs that wait, the one of the
-  // highest priority is served first, wherever it is.
-  static void decide_together(std::span<Planner* const> planners);
+  // highest priority is served first, wherever it is. `runs`: by planner; what has licences in the
+  // other clusters counts.
+  static void decide_together(std::span<Planner* const> planners, View<const std::uint8_t> runs);
 
  private:
+  // All that were planned together, so that one can be planned again.
+  struct Group {
+    std::vector<Inputs> inputs;
+    Column<std::uint8_t> runs;
+  };
   void take_over(Run& run, Recorder* recorder);
+  void decide_again(Recorder* recorder);
+  static void run_together(std::span<Planner* const> planners, View<const std::uint8_t> runs,
+                           std::size_t recorded, Recorder* recorder);
 
   Inputs inputs_;
+  std::shared_ptr<const Group> group_;  // null: planned by itself
+  std::size_t place_ = 0;               // in it
   Pace pace_{inputs_.settings.pace, state_, inputs_.memory.victims};
   Memory memory_{inputs_.memory};  // as the last trigger left it
   Decisions decisions_;

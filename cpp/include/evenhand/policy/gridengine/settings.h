@@ -52,7 +52,7 @@ struct Settings {
   Asked action = Asked::kConfigured;  // of all but manual requests; configured: the advisor
   Index max_reservation = 0, max_preemptees = 0;
   bool prioritize = false, keep_resources = false;
-  bool partly = true;  // where the cap prevents a fit, as many as it allows
+  bool partly = false;  // where the cap prevents a fit, as many as it allows
   bool backfilling = true;
   Time distance = 900 * kMicrosecondsPerSecond;  // 0: no test
   Time offset = 60 * kMicrosecondsPerSecond;     // DURATION_OFFSET

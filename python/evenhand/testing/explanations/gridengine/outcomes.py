@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evenhand.testing.explanations.gridengine.providers import (
-    action_of,
+    action_for,
     allowed,
     asked_for,
     candidates,
@@ -46,10 +46,12 @@ def not_lower_priority(world: World, said: Said) -> None:
 
 @checks("allocation", "action_not_allowed", system=_SYSTEM)
 def action_not_allowed(world: World, said: Said) -> None:
-    """Whether the action that is configured for it needs something that not all of its jobs have."""
-    action, _ = action_of(world, said.row["operation"])
+    """Whether the action by which it would leave needs something that not all of its job has."""
+    asks = asker(world, said)
+    action = action_for(world, said.row["operation"], asks)
     compared_is(said, {"action": action})
-    must(action in ("C", "R") and not allowed(world, said.row["operation"]), "it may be taken so", action)
+    may = allowed(world, said.row["operation"], asks)
+    must(action in ("C", "R") and not may, "it may be taken so", action)
 
 
 @checks("allocation", "spared_fits_without", system=_SYSTEM)
@@ -214,7 +216,7 @@ def _spared_are(world: World, said: Said, asks: Row) -> None:
         told,
         high,
     )
-    low = {n for n in runs - marked - high if not allowed(world, n)}
+    low = {n for n in runs - marked - high if not allowed(world, n, asks)}
     must(told.get("action_not_allowed", 0) <= len(low), "jobs with another action", told, low)
     leaving = {n for n, rows in jobs.items() if any(World.state_of(a) == "preempting" for a in rows)}
     most = len(leaving | taken)
@@ -250,7 +252,7 @@ def _why_no_more(world: World, said: Said) -> None:
         must(holds or phrase not in text, f"it is not so that {phrase}")
 
 
-@checks("request", "no_lower_priority", system=_SYSTEM)
+@checks("request", "no_lower_priority", "no_job_allows_action", system=_SYSTEM)
 def no_lower_priority(world: World, said: Said) -> None:
     """No running job of lower priority may be preempted, as far as its rows tell."""
     asks = world.operation_of(said.row)
@@ -259,6 +261,8 @@ def no_lower_priority(world: World, said: Said) -> None:
         must(said.compared["priority"] == priority_of(asks), "its priority", said.compared, asks)
         missing_of_request(world, said)
         _why_no_more(world, said)
+    if said.code == "no_job_allows_action":
+        must(any(not allowed(world, name, asks) for name in _lower(world, asks)), "each allows its action")
     named = [str(name) for name in asked_for(world, asks).get("providers") or ()]
     if said.met.get("stage"):
         must(said.compared.get("named", []) == named, "the jobs that are named", said.compared, named)
@@ -271,6 +275,13 @@ def no_lower_priority(world: World, said: Said) -> None:
         plain = s.preemption_action in ("T", "S") and not s.queues and s.pace.is_off
         may = running and plain and all(a.get("preemptible", True) for a in rows) and not claimed
         must(not may or priority_of(other) >= priority_of(asks), "it may be preempted", other["name"])
+
+
+def _lower(world: World, asks: Row) -> list[str]:
+    """Return the jobs of lower priority that run."""
+    jobs = {str(a["operation"]) for a in world.tables["allocations"].values()}
+    runs = {o for o in jobs if {World.state_of(a) for a in world.allocations_of(o)} == {"running"}}
+    return sorted(o for o in runs if priority_of(world.row("operations", o)) < priority_of(asks))
 
 
 @checks("request", "within_preemption_distance", "available_now", system=_SYSTEM)

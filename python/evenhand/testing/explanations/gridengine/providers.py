@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from evenhand.testing.explanations.world import Row
 
 __all__ = [
+    "action_for",
     "action_of",
     "allowed",
     "asked_for",
@@ -57,12 +58,19 @@ def asked_for(world: World, asks: Row) -> Row:
     return next(kept, {})
 
 
-def allowed(world: World, operation: object) -> bool:
-    """Return whether the configured action may be taken with a job."""
-    rows, action = world.allocations_of(operation), action_of(world, operation)[0]
+def action_for(world: World, operation: object, asks: Row) -> str:
+    """Return the action by which a job would leave for another: a request's, else the configured one."""
+    requested = str(asked_for(world, asks).get("requested", "no"))
+    return action_of(world, operation)[0] if requested in ("no", "configured") else requested
+
+
+def allowed(world: World, operation: object, asks: Row) -> bool:
+    """Return whether a job allows the action by which it would leave for another."""
+    rows, action = world.allocations_of(operation), action_for(world, operation, asks)
     if action == "C":
         return all(row.get("checkpointable", False) for row in rows)
-    return action != "R" or may_be_rerun(world, rows)
+    forced = asked_for(world, asks).get("forced") == "yes"
+    return action != "R" or forced or may_be_rerun(world, rows)
 
 
 def earlier_victims(world: World, step: int | None) -> set[str]:
@@ -110,15 +118,13 @@ def candidates(world: World, asks: Row, step: int | None) -> list[str]:
         Victims of the steps before it are claimed.
     """
     taken, found = earlier_victims(world, step), []
-    # An action that is asked for was judged when it was.
-    judged = asked_for(world, asks).get("requested", "no") not in ("no", "configured")
     for place, name in enumerate(world.tables["operations"]):
         rows, job = world.allocations_of(name), world.row("operations", name)
         if not rows or {World.state_of(a) for a in rows} != {"running"} or name in taken:
             continue
         willing = all(a.get("preemptible", True) for a in rows)
         lower = priority_of(job) < priority_of(asks) and not same(name, asks["name"])
-        if willing and lower and (judged or allowed(world, name)):
+        if willing and lower and allowed(world, name, asks):
             start = min(float(a.get("start_time", 0.0)) for a in rows)
             found.append((priority_of(job), -start, place, name))
     return [name for *_, name in sorted(found)]
