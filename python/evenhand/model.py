@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Never, Self
 
 from evenhand import _core
 from evenhand.arguments import as_json, expect, looked_up
@@ -14,9 +14,9 @@ from evenhand.building.after import after
 from evenhand.building.assemble import Built, assemble, fingerprint
 from evenhand.building.jsontext import load
 from evenhand.building.parse import Parser, Raw
-from evenhand.building.problems import Report, nearest
-from evenhand.errors import InputError, NoSuchNameError, WrongKindError, printable, shorten
-from evenhand.fields import HEAD, TABLES
+from evenhand.building.problems import Report
+from evenhand.errors import InputError, NoSuchNameError, printable
+from evenhand.fields import TABLES
 from evenhand.frozen import Frozen, freeze
 from evenhand.units.text import instant
 
@@ -32,7 +32,6 @@ Order = Literal["rows"] | None
 Rounding = Literal["nearest"] | None
 
 _NAMED = {name: name for name in TABLES if name not in ("root", "resources", "commands")}
-_CHANGEABLE = tuple(name for name in (*HEAD.names, *TABLES) if name != "schema")
 
 
 class Snapshot(Frozen):
@@ -150,7 +149,7 @@ class Snapshot(Frozen):
     def from_frames(
         cls,
         *,
-        resources: Mapping[str, Any],
+        resources: Mapping[str, Any] | None = None,
         nodes: Any = None,
         pools: Any = None,
         operations: Any = None,
@@ -165,6 +164,7 @@ class Snapshot(Frozen):
         timezone: str | tzinfo | None = None,
         order: Order = None,
         rounding: Rounding = None,
+        **others: Never,
     ) -> Self:
         """Build a snapshot from frames, one a table.
 
@@ -187,6 +187,8 @@ class Snapshot(Frozen):
             Time zone of instants that have none; without it they are refused.
         order, rounding
             As in `from_dict`.
+        **others
+            None: what is no table is named.
 
         Returns
         -------
@@ -197,13 +199,14 @@ class Snapshot(Frozen):
         InputError
             If anything is wrong with the data.
         TypeError
-            If an argument is no table at all.
+            If an argument is no table at all, or there is none of that name.
 
         Notes
         -----
         O(cells). Integer codes and Arrow text are passed on without a Python object a cell.
         """
         sources.check_options(order, rounding)
+        sources.check_names("from_frames", others)
         data = {
             "resources": resources,
             "root": root,
@@ -256,10 +259,7 @@ class Snapshot(Frozen):
         the old ones.
         """
         sources.check_options(order, rounding)
-        for name in changes:
-            if name not in _CHANGEABLE:
-                said = f"a snapshot has no {shorten(name)}{nearest(name, _CHANGEABLE)}"
-                raise WrongKindError.about("replace", name, "unknown_field", said)
+        sources.check_names("replace", changes)
         report = Report()
         if set(changes) <= {"now", "previous_update"}:
             return self._of(sources.at_instant(self, changes, timezone, report), self._head)

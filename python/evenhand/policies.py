@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from evenhand.systems.backendai.policy import BackendAI
-from evenhand.systems.base import Policy
-from evenhand.systems.files import from_toml
-from evenhand.systems.gridengine.policy import GridEngine
-from evenhand.systems.slurm.policy import Slurm
-from evenhand.systems.tiers import TIERS, tiered
-from evenhand.systems.ytsaurus.policy import YTsaurus
-from evenhand.systems.yunikorn.policy import YuniKorn
+from importlib import import_module
+from typing import Any
 
-__all__ = [
-    "TIERS",
-    "BackendAI",
-    "GridEngine",
-    "Policy",
-    "Slurm",
-    "YTsaurus",
-    "YuniKorn",
-    "from_toml",
-    "tiered",
-]
+# Where a public name lives: one system's settings take as long to import as a small plan, so that
+# each is imported when it is first used, as in `evenhand` itself.
+_HOMES = {
+    "TIERS": "evenhand.systems.tiers",
+    "BackendAI": "evenhand.systems.backendai.policy",
+    "GridEngine": "evenhand.systems.gridengine.policy",
+    "Policy": "evenhand.systems.base",
+    "Slurm": "evenhand.systems.slurm.policy",
+    "YTsaurus": "evenhand.systems.ytsaurus.policy",
+    "YuniKorn": "evenhand.systems.yunikorn.policy",
+    "from_toml": "evenhand.systems.files",
+    "tiered": "evenhand.systems.tiers",
+}
+
+__all__ = list(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

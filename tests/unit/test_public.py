@@ -10,6 +10,7 @@ import sys
 import pytest
 
 import evenhand as eh
+from evenhand.systems import SYSTEMS
 from evenhand.versions import versions
 
 
@@ -35,6 +36,30 @@ def test_snapshots_need_neither_pydantic_nor_frames() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+def test_a_policy_needs_its_own_system_only() -> None:
+    code = """
+import sys, evenhand as eh
+from evenhand.systems import SYSTEMS
+
+for system in SYSTEMS.values():
+    before = set(sys.modules)
+    policy = getattr(eh.policies, system.policy_at.partition(":")[2])()
+    new = {name.partition(".policy")[0] for name in set(sys.modules) - before if name.endswith(".policy")}
+    print(type(policy) is system.policy, *new)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [f"True evenhand.systems.{word}" for word in SYSTEMS]
+
+
+def test_every_name_of_policies_is_there() -> None:
+    named: dict[str, object] = {}
+    exec("from evenhand.policies import *", named)
+    assert {name for name in named if name != "__builtins__"} == set(dir(eh.policies))
+    assert set(dir(eh.policies)) == set(eh.policies.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'YTsarus'"):
+        _ = eh.policies.YTsarus  # type: ignore[attr-defined]
 
 
 def test_versions(capsys: pytest.CaptureFixture[str]) -> None:

@@ -116,6 +116,19 @@ CELLS: list[tuple[str, Any, Where, str]] = [
     ),
     # times
     ("now", "noon", ("snapshot", None, "now", "type"), "now is text; it must be an instant"),
+    ("now", "2026-07-01T12:00:00", ("snapshot", None, "now", "type"), "(seconds of any epoch)"),
+    (
+        "now",
+        " 2026-07-01T14:00:00+02:00",
+        ("snapshot", None, "now", "type"),
+        "(seconds of any epoch); 2026-07-01T14:00:00+02:00 is 1782907200",
+    ),
+    (
+        "operations.0.start_time",
+        "2026-07-01T12:00:00.250001Z",
+        ("operations", 0, "start_time", "type"),
+        "2026-07-01T12:00:00.250001Z is 1782907200.250001",
+    ),
     ("now", math.inf, ("snapshot", None, "now", "finite"), "now"),
     ("now", dt.datetime(2026, 1, 1), ("snapshot", None, "now", "timezone"), "without a time zone"),  # noqa: DTZ001
     ("previous_update", 5, ("snapshot", None, "previous_update", "range"), "after now"),

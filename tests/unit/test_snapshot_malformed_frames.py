@@ -204,5 +204,32 @@ def test_time_zones() -> None:
         eh.Snapshot.from_frames(resources=RESOURCES, timezone="Mars/Olympus")
     with pytest.raises(TypeError, match="a name or a tzinfo, not int"):
         eh.Snapshot.from_frames(resources=RESOURCES, timezone=5)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="frame"):
-        eh.Snapshot.from_frames(resources=RESOURCES, frame=5)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("jobs", "; there are now, previous_update, total, resources, root, nodes, pools, operations,"),
+        ("allocation", '; did you mean "allocations"?'),
+        ("time_zone", '; did you mean "timezone"?'),
+    ],
+)
+def test_a_table_that_no_snapshot_has_is_named(name: str, hint: str) -> None:
+    calls = (eh.Snapshot.from_frames, eh.Snapshot.from_frames(resources=RESOURCES).replace)
+    for function, call in zip(("from_frames", "replace"), calls, strict=True):
+        with pytest.raises(TypeError) as caught:
+            call(**{name: []})
+        assert isinstance(caught.value, eh.InputError)
+        assert_problem(caught.value, (function, None, name, "unknown_field"), f"has no {name}{hint}")
+    with pytest.raises(eh.InputError, match="resources is missing"):
+        eh.Snapshot.from_frames()
+
+
+@pytest.mark.parametrize(("table", "field"), [("nodes", "capacity"), ("requests", "resources")])
+def test_a_column_of_a_resource_by_itself_is_told_its_name(table: str, field: str) -> None:
+    rows = {"nodes": {"name": ["n"]}, "requests": {"name": ["r"], "operation": ["o"]}}
+    frames: dict[str, Any] = {"operations": {"name": ["o"]}, table: {**rows[table], "cores": [4]}}
+    with pytest.raises(eh.InputError) as caught:
+        eh.Snapshot.from_frames(resources=RESOURCES, **frames)
+    said = f'an amount of a resource goes into a column such as "{field}.cpu"'
+    assert_problem(caught.value, (table, None, "cores", "unknown_field"), said)

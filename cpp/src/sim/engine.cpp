@@ -115,7 +115,9 @@ bool Engine::in_vain() const {
          });
 }
 
-bool Engine::done() const { return next().phase == Phase::kNever || asleep(); }
+bool Engine::done() const {
+  return next().phase == Phase::kNever || asleep() || (in_vain() && waits() == kNoId);
+}
 
 // Every tick is visited, and none can decide anything any more.
 bool Engine::asleep() const noexcept {

@@ -143,11 +143,12 @@ def _later(key: object, known: list[str], rows: int) -> Callable[[], str]:
     return lambda: unknown_field(key, known, rows - 1)
 
 
-def unknown_field(key: object, known: list[str], more: int = 0) -> str:
-    """Return the message for an unknown field; `more` rows have it besides."""
+def unknown_field(key: object, known: list[str], more: int = 0, *, column: bool = False) -> str:
+    """Return the message for an unknown field, or column of a frame; `more` rows have it besides."""
     hint = nearest(key, known)
     if not hint and "settings" in known:
         owner = next((name for name in ("capacity", "resources") if name in known), None)
-        amount = "" if owner is None else f' an amount of a resource goes into "{owner}",'
+        place = f'a column such as "{owner}.cpu"' if column else f'"{owner}"'
+        amount = "" if owner is None else f" an amount of a resource goes into {place},"
         hint = f';{amount} what only one system knows goes into "settings"'
     return "is not a known field" + hint + (f" (in {more} more rows)" if more else "")

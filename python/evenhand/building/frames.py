@@ -18,6 +18,7 @@ from evenhand.errors import WrongKindError
 from evenhand.fields import TableSpec
 from evenhand.table import Table
 
+_NESTED = (dict, list, np.ndarray)
 _NAMING = ("name", "reference", "label")
 
 
@@ -66,8 +67,10 @@ def frame_columns(
 ) -> Iterator[tuple[str, Cells]]:
     """Yield the columns of a frame by name; see `read_frame`. What is null within an object is absent."""
     for name, cells in _columns(spec, frame, zone, report):
+        said = cells
         try:
-            said = [_given(cell) for cell in cells] if isinstance(cells, list) else cells
+            if isinstance(cells, list) and any(issubclass(kind, _NESTED) for kind in set(map(type, cells))):
+                said = [_given(cell) for cell in cells]
         except RecursionError:
             report.fail(spec.name, name, "depth", "has a cell that is nested too deeply")
             continue
@@ -154,7 +157,7 @@ def _place(spec: TableSpec, name: str, cells: Cells, table: TableCells, report: 
             of_resource[name[len(owner) + 1 :]] = cells
     else:
         known = [*spec.names, *_groups(spec)]
-        report.add(spec.name, None, name[:100], "unknown_field", unknown_field(name, known))
+        report.add(spec.name, None, name[:100], "unknown_field", unknown_field(name, known, column=True))
     if twice:
         report.add(spec.name, None, name, "duplicate_field", "is given by two columns")
 

@@ -46,6 +46,15 @@ def matrix(quanta: NDArray[Any], quantum: NDArray[np.float64]) -> NDArray[Any]:
     return np.ascontiguousarray(np.stack(columns, axis=1))
 
 
+def plain(values: NDArray[Any]) -> list[Any]:
+    """Return numbers as Python has them, whole ones as int."""
+    if values.dtype.kind != "f":
+        return values.tolist()
+    if (np.abs(values) < 2.0**63).all() and (values == np.trunc(values)).all():
+        return values.astype(np.int64).tolist()
+    return [int(value) if value.is_integer() else value for value in values.tolist()]
+
+
 def read_back(snapshot: Snapshot) -> Raw:
     """Return raw columns that build a snapshot again, rows in canonical order; O(cells)."""
     core, head = snapshot._core, dict(snapshot._head)

@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand import fields
 from evenhand.building.parse import CORE_TABLES, Raw
-from evenhand.building.readback import read_back, seconds
+from evenhand.building.readback import plain, read_back, seconds
 from evenhand.building.settings import labels_of
 from evenhand.errors import NoSuchNameError, shorten
 from evenhand.fields import BESIDE, SCHEMA, TABLES, Field
@@ -166,13 +166,13 @@ def _amounts(column: Any, _field: Field, resources: list[str]) -> list[Any]:
     values, given = column
     cells: list[dict[str, Any] | None] = [None] * len(values)
     for r, name in enumerate(resources):
-        amounts = values[:, r].tolist()
-        for i in np.flatnonzero(given[:, r]).tolist():
+        rows = np.flatnonzero(given[:, r])
+        for i, amount in zip(rows.tolist(), plain(values[rows, r]), strict=True):
             cell = cells[i]
             if cell is None:
-                cells[i] = {name: _tidy(amounts[i])}
+                cells[i] = {name: amount}
             else:
-                cell[name] = _tidy(amounts[i])
+                cell[name] = amount
     return cells
 
 
@@ -190,9 +190,7 @@ _PLAIN: dict[str, Callable[[Any, Field, list[str]], list[Any]]] = {
 
 
 def _cells(values: Any, valid: Any) -> list[Any]:
-    cells = values.tolist()
-    if values.dtype.kind == "f":
-        cells = [int(x) if x.is_integer() else x for x in cells]
+    cells = plain(values)
     return cells if valid is None else [c if v else None for c, v in zip(cells, valid.tolist(), strict=True)]
 
 

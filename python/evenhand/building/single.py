@@ -15,6 +15,7 @@ import numpy as np
 
 from evenhand.building import times
 from evenhand.building.problems import kind_of, nearest, shorten
+from evenhand.errors import printable
 from evenhand.units.quantity import quantity
 
 INT64 = (-(2**63), 2**63 - 1)
@@ -146,10 +147,22 @@ def one_time(zone: tzinfo | None, *, text: bool) -> Callable[[Any], float | int]
                 "timezone" if isinstance(error, times.ZoneError) else "time", str(error)
             ) from None
         if isinstance(cell, bool) or not isinstance(cell, int | float):
-            raise _wrong(cell, "an instant (seconds of any epoch)")
+            raise _wrong(cell, f"an instant (seconds of any epoch){_as_seconds(cell)}")
         return one_number(cell)
 
     return accept
+
+
+def _as_seconds(cell: Any) -> str:
+    """Say what ISO 8601 text is in seconds, where only these are read."""
+    if not isinstance(cell, str):
+        return ""
+    try:
+        seconds = times.parse_instant(cell, None)
+    except ValueError:
+        return ""
+    written = int(seconds) if seconds.is_integer() else seconds
+    return f"; {printable(shorten(cell.strip()))} is {written}"
 
 
 def one_duration(cell: Any) -> float | int:

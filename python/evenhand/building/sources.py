@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import tzinfo
 from functools import partial
 from itertools import islice
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 TOP = (*HEAD.names, *TABLES)
 _TOP = frozenset(TOP)
+PARTS = tuple(name for name in TOP if name != "schema")
+_OPTIONS = ("timezone", "order", "rounding")
 
 Read = Callable[[TableSpec, Any, Report], TableCells]
 
@@ -140,6 +142,20 @@ def check_options(order: Any, rounding: Any) -> None:
     if not (rounding is None or (isinstance(rounding, str) and rounding == "nearest")):
         said = f'rounding is {shorten(rounding)!r}; it must be None or "nearest"'
         raise InputError.about("snapshot", "rounding", "choice", said, shorten(rounding))
+
+
+def check_names(function: str, names: Iterable[str]) -> None:
+    """Refuse names of what a snapshot does not have.
+
+    Raises
+    ------
+    TypeError
+    """
+    for name in names:
+        if name not in PARTS:
+            hint = nearest(name, [*PARTS, *_OPTIONS]) or f"; there are {', '.join(PARTS)}"
+            said = f"a snapshot has no {shorten(name)}{hint}"
+            raise WrongKindError.about(function, name, "unknown_field", said)
 
 
 def parse_changes(

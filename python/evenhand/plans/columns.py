@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from evenhand.building.readback import NO_TIME, matrix, seconds
+from evenhand.building.readback import NO_TIME, matrix, plain, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -79,7 +79,7 @@ def objects(snapshot: Snapshot, quanta: NDArray[Any], *, zeros: bool = False) ->
     if len(quanta) == 0:
         return []
     resources = snapshot.resources
-    rows = [[_tidy(value) for value in row] for row in amounts_of(snapshot, quanta).tolist()]
+    rows = zip(*map(plain, amounts_of(snapshot, quanta).T), strict=True)
     if zeros:
         return [dict(zip(resources, row, strict=True)) for row in rows]
     return [{r: value for r, value in zip(resources, row, strict=True) if value} for row in rows]
@@ -91,7 +91,3 @@ def element_keys(snapshot: Snapshot) -> list[str]:
     taken = set(pools)
     operations = map(str, snapshot.names("operations"))
     return pools + [f"{name} (operation)" if name in taken else name for name in operations]
-
-
-def _tidy(value: float) -> float:
-    return int(value) if float(value).is_integer() else value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
@@ -31,6 +31,10 @@ class Beneficiary:
 
     operation: Name | None
     request: Name | None
+
+    def to_dict(self) -> dict[str, Name | None]:
+        """Return it as plain values."""
+        return {"operation": self.operation, "request": self.request}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +118,15 @@ class Decision:
             "numbers": dict(self.numbers),
             "stage": self.stage,
             "step": self.step,
-            "beneficiary": served and {"operation": served.operation, "request": served.request},
+            "beneficiary": served and served.to_dict(),
             "victim_within_fair_share": self.victim_within_fair_share,
             "victim_pool_within_guarantee": self.victim_pool_within_guarantee,
             "freed": dict(self.freed),
             "kept": dict(self.kept),
         }
+
+
+_ATTRIBUTES = tuple(attribute.name for attribute in fields(Decision))
 
 
 def asked_cells(resources: Any, node: Name | None, priority: Any, preemptible: Any) -> dict[str, Any]:
@@ -290,7 +297,9 @@ class Decisions(Frozen, Tabular, Sequence[Decision]):
 
     def to_list(self) -> list[dict[str, Any]]:
         """Return one plain object a decision, as the plan's JSON has them."""
-        return [decision.to_dict() for decision in self]
+        columns = self._full()
+        columns["beneficiary"] = [served and served.to_dict() for served in columns["beneficiary"]]
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return the columns of `table` as lists."""
@@ -364,32 +373,34 @@ class Decisions(Frozen, Tabular, Sequence[Decision]):
         usage = objects(snapshot, c["usage_before"], zeros=True)
         keys = element_keys(snapshot) if (c["violated"] >= 0).any() else []
         result: list[dict[str, Any]] = []
-        for row, group in enumerate(c["group"].tolist()):
+        ran = seconds_of(c["ran"]) if "ran" in c else [None] * len(self)
+        rows = zip(c["group"].tolist(), c["allocation"].tolist(), c["violated"].tolist(), ran, strict=True)
+        for row, (group, allocation, violated, wallclock) in enumerate(rows):
             numbers: dict[str, Any] = {"free_before": free[row]}
             if needed[row]:
                 numbers["needed"] = needed[row]
-            if c["allocation"][row] >= 0:
+            if allocation >= 0:
                 numbers["usage_before"] = usage[row]
             if group < len(GROUPS):
                 numbers["group"] = GROUPS[group]
-            if c["violated"][row] >= 0:
-                numbers["violated"] = keys[c["violated"][row]]
-            if "ran" in c and c["ran"][row] != NO_TIME:
-                (numbers["wallclock"],) = seconds_of(c["ran"][row : row + 1])
+            if violated >= 0:
+                numbers["violated"] = keys[violated]
+            if wallclock is not None:
+                numbers["wallclock"] = wallclock
             numbers |= queue_numbers(c, row)
             if proof := fewest_numbers(c, row):
                 numbers["minimum"] = proof
             result.append(numbers | dict(self._repairs.get(row, {})))
         return result
 
-    def _objects(self) -> list[Decision]:
-        if len(self) == 0:
-            return []
+    def _full(self) -> dict[str, list[Any]]:
+        """Return all that a decision says, a list each, in the order of its attributes."""
         columns = self._plain() | {
             "numbers": self._numbers(),
             "freed": objects(self._snapshot, self._columns["freed"]),
             "kept": objects(self._snapshot, self._columns["kept"]),
         }
-        return [
-            Decision(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True)
-        ]
+        return {name: columns[name] for name in _ATTRIBUTES}
+
+    def _objects(self) -> list[Decision]:
+        return [Decision(*row) for row in zip(*self._full().values(), strict=True)]

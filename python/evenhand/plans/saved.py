@@ -58,6 +58,10 @@ def saved(plan: Plan) -> str:
         If it was made of values that were given, of commands that its snapshot does not have, or by a policy
         that no file can name.
     """
+    return _text(_data(plan))
+
+
+def _data(plan: Plan) -> dict[str, Any]:
     from evenhand.systems.files import written
 
     if plan.given is not None:
@@ -67,7 +71,7 @@ def saved(plan: Plan) -> str:
     except ValueError as error:
         _wrong("on", "needs", f"cannot be saved: {error}")
     before = plan.state_before
-    data = {
+    return {
         "schema": _SCHEMA,
         "evenhand": _core.__version__,
         "provenance": plan.provenance,
@@ -77,13 +81,19 @@ def saved(plan: Plan) -> str:
         "on": on,
         "decisions": plan.decisions.to_list(),
     }
+
+
+def _text(data: dict[str, Any]) -> str:
     return json.dumps(data, allow_nan=False) + "\n"
 
 
 def save(plan: Plan, path: str | os.PathLike[str]) -> None:
     """Write a plan with all that it was made from, if it can be made again of that; see `Plan.save`."""
-    text = saved(plan)
-    if opened(text) != plan:
+    data = _data(plan)
+    text = _text(data)
+    again = _read(text)
+    # A plan that is equal decides the same: that its file says so, too, needs no second list of decisions.
+    if _made(again) != plan or again["decisions"] != data["decisions"]:
         _wrong(None, "otherwise", "cannot be saved: what it was made from leads to another plan")
     replace_file(path, packed_as(path, text))
 

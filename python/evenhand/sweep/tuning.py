@@ -27,6 +27,7 @@ from evenhand.table import Table, Tabular
 if TYPE_CHECKING:
     from datetime import timedelta
 
+    from evenhand.diagnostics import Diagnostic
     from evenhand.model import Snapshot
     from evenhand.systems.base import Policy
 
@@ -159,6 +160,8 @@ class Tuned(Tabular):
     windows : Table
         One row for each window of the part that was held out: ``from, until``, metrics of the bounds, and
         whether they hold (null: the goal has nothing to measure).
+    diagnostics : tuple of Diagnostic
+        What the run of both parts with these settings says; see `evenhand.simulate.Result`.
     """
 
     settings: dict[str, Any]
@@ -172,6 +175,7 @@ class Tuned(Tabular):
     check: Metrics
     points: Table
     windows: Table
+    diagnostics: tuple[Diagnostic, ...] = ()
 
     def table(self) -> Table:
         """Return one row a metric of the bounds and of what they cost: ``name, bound, train, check``."""
@@ -211,7 +215,8 @@ class Tuned(Tabular):
         nothing = f"; {self.bounds[0].metric} has nothing to measure there, which meets no goal"
         goal = [m[self.bounds[0].metric] for m in (self.train, self.check)]
         unknown = [nothing if value != value else "" for value in goal]
-        lines += [f"tuned: {met}{unknown[0]}", f"held out: {held} as a whole; {sure}{unknown[1]}", ""]
+        lines += [f"tuned: {met}{unknown[0]}", f"held out: {held} as a whole; {sure}{unknown[1]}"]
+        lines += [*(printable(f"{d.code}: {d.message}") for d in self.diagnostics), ""]
         table = self.table()
         return "\n".join(lines) + table_text(table, max_rows=len(table))
 
@@ -409,4 +414,5 @@ def tune(
             },
             title="windows",
         ),
+        diagnostics=result.diagnostics,
     )

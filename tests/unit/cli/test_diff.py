@@ -11,6 +11,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.frozen import thaw
+from evenhand.plans.decisions import Decisions
 from evenhand.systems import SYSTEMS
 from tests.unit.cli.manners import SMALL
 
@@ -115,6 +116,16 @@ def test_a_plan_comes_back_as_it_was(system: str, on: Any, tmp_path: Path, run: 
         assert (back.on, back.decisions.to_list()) == (plan.on, plan.decisions.to_list())
         assert path.read_bytes().startswith(b"\x1f\x8b") == (path.suffix == ".gz")
         assert run("explain", path, "train") == (0, plan.why("train").text + "\n", "")
+
+
+def test_what_is_saved_is_listed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Making it again shows that it is what comes back."""
+    plan = eh.plan(eh.Snapshot.from_dict(SMALL), POLICY, as_if_waiting="10m")
+    lists: list[Any] = []
+    to_list = Decisions.to_list
+    monkeypatch.setattr(Decisions, "to_list", lambda self: lists.append(self) or to_list(self))
+    plan.save(tmp_path / "plan.json")
+    assert lists == [plan.decisions]
 
 
 def test_what_no_file_can_hold_is_not_saved(tmp_path: Path) -> None:

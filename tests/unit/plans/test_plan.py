@@ -31,6 +31,12 @@ def test_decisions_are_a_sequence(plan: Any) -> None:
         decisions[5]
 
 
+def test_decisions_as_plain_values_are_those_of_each(plan: Any) -> None:
+    each = [decision.to_dict() for decision in plan.decisions]
+    assert json.dumps(plan.decisions.to_list()) == json.dumps(each)  # in the same order, too
+    assert plan.decisions.take(np.array([], int)).to_list() == []
+
+
 def test_a_preemption(plan: Any) -> None:
     decision = plan.decisions[0]
     assert isinstance(decision, Decision)

@@ -162,7 +162,10 @@ def test_checkpoints_of_work_without_an_end_lead_to_none(after: int, every: int)
 def test_work_that_takes_checkpoints_while_nothing_waits_has_an_end() -> None:
     rows = {key: column[:1] for key, column in FOR_EVER.items()} | {"checkpoint_every": [1]}
     run = made(POLICIES["ytsaurus"], rows, give_up_after=9)
+    run.run(until=3)
+    assert not run.done
     assert ended(run, 5000) is None
+    assert run.done
     assert run.result().metrics["jobs.finished"] == 0
 
 

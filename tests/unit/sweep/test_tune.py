@@ -58,6 +58,15 @@ def test_what_cannot_be_met_is_said() -> None:
     assert "no settings that were tried meet all bounds" in repr(tuned)
 
 
+def test_what_stays_in_the_way_of_the_goal_is_said() -> None:
+    """Nothing is preemptible: every job is an operation of one allocation."""
+    policy = POLICY.replace(consider_allocation_on_fair_share_bound_preemptible=False)
+    tuned = eh.tune(START, policy, WORK, {"pools.y.weight": [1, 2]}, "waiting.p95 < 0.001")
+    (found,) = tuned.diagnostics
+    assert found.code == "single_allocations_stay"
+    assert f"\n{found.code}: {found.message}\nname " in repr(tuned)
+
+
 def test_a_range_is_drawn() -> None:
     space = {"fair_share_starvation_timeout": eh.sweep.between(5, 400)}
     tuned = eh.tune(START, POLICY, WORK, space, "utilisation.cpu > 0.1", points=4, seed=2)

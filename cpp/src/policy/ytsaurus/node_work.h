@@ -23,6 +23,12 @@ class NodeWork {
   struct Repair {
     Id slot, violated;
   };
+  using Amounts = std::array<Amount, kMaxResources>;
+  // Room that leaves for a request, or for any of an operation.
+  struct Promise {
+    Beneficiary beneficiary;
+    Amounts amounts;
+  };
 
   NodeWork(Workspace& workspace, Id node);
 
@@ -43,6 +49,7 @@ class NodeWork {
   // should, or work overlaps with what leaves.
   const Amount* room() const noexcept { return room_.data(); }
   bool has_promises() const noexcept { return !promises_.empty(); }
+  std::span<const Promise> promises() const noexcept { return promises_; }
   bool fits_with_promise(Id request) const;
 
   // Preemptible allocations of graceful operations that the pace does not spare, as they are
@@ -66,7 +73,7 @@ class NodeWork {
   const Spared* spared(Id slot, Stage stage) const noexcept;
   const Spared* first_spared() const noexcept;
   // Some room, and what leaves for the request.
-  std::array<Amount, kMaxResources> with_promise(const Amount* room, Id request) const;
+  Amounts with_promise(const Amount* room, Id request) const;
   // Victims for a request that fits with all of them; false if a rule of the stage
   // forbids it after all.
   bool choose(const StageRule& rule, Id request);
@@ -89,14 +96,9 @@ class NodeWork {
   void start(Id request, const Why& why);
 
  private:
-  using Amounts = std::array<Amount, kMaxResources>;
   // Work that a pool shields from all but its own members (older revisions).
   struct Shielded {
     Id slot, pool;
-  };
-  struct Promise {
-    Beneficiary beneficiary;
-    Amounts amounts;
   };
 
   void refresh_room();

@@ -1,7 +1,8 @@
 #include <algorithm>
-#include <array>
-#include <functional>
+#include <limits>
 #include <map>
+#include <optional>
+#include <vector>
 
 #include "evenhand/core/poll.h"
 #include "evenhand/policy/ytsaurus/planner.h"
@@ -17,8 +18,8 @@ struct Rooms {
   Column<Amount> free, preemptive, aggressive;  // one row a node
   // With what the pace spares, too; empty: it spares nothing.
   Column<Amount> preemptive_unpaced, aggressive_unpaced;
-  // Nodes where something leaves for requests: by place among the nodes.
-  std::map<Size, NodeWork> promising;
+  // What leaves for requests, by their operation: place among the nodes, in order.
+  std::map<Id, std::vector<std::pair<Size, NodeWork::Promise>>> promises;
 };
 
 Rooms rooms_of(Workspace& workspace, const Column<Id>& nodes) {
@@ -35,7 +36,11 @@ Rooms rooms_of(Workspace& workspace, const Column<Id>& nodes) {
   };
   for (Size place = 0; place < nodes.size(); ++place) {
     NodeWork work(workspace, nodes[place]);
-    if (work.has_promises()) rooms.promising.emplace(place, work);
+    for (const NodeWork::Promise& p : work.promises()) {
+      const Id request = p.beneficiary.request;
+      rooms.promises[request == kNoId ? p.beneficiary.operation : work.operation_of(request)]
+          .emplace_back(place, p);
+    }
     append(rooms.free, work.room());
     for (const StageRule& rule : stage_rules(workspace.settings, false)) {
       if (rule.stage != Stage::kPreemptive && rule.stage != Stage::kAggressive) continue;
@@ -56,6 +61,8 @@ struct Best {
   Outcome barred = Outcome::kNoHeartbeat;
   bool fits = false, fits_unpaced = false;
   bool fits_tried = false;  // where an attempt to preempt was made
+  double lack = std::numeric_limits<double>::infinity();
+  Size place = 0;  // of the first node that lacks least
   Column<Amount> missing;
 };
 
@@ -65,11 +72,33 @@ class Finder {
       : workspace_(workspace), nodes_(nodes), rooms_(rooms_of(workspace, nodes)) {}
 
   // Where a request would come closest.
-  const Best& best(Id request, Stage stage) {
+  Best best(Id request, Stage stage) {
+    Best best = without_promises(request, stage);
+    const auto found = rooms_.promises.find(workspace_.state.operation_of_request(request));
+    if (found == rooms_.promises.end()) return best;
+    // More room makes a node lack less: only these can come before the best of all without.
+    const auto& promises = found->second;
+    for (Size i = 0; i < promises.size();) {
+      const Size place = promises[i].first;
+      NodeWork::Amounts sum{};
+      bool any = false;
+      for (; i < promises.size() && promises[i].first == place; ++i) {
+        const NodeWork::Promise& p = promises[i].second;
+        if (p.beneficiary.request != kNoId && p.beneficiary.request != request) continue;
+        any = true;
+        for (Size r = 0; r < workspace_.state.width(); ++r) sum[r] += p.amounts[r];
+      }
+      if (any && !barred(request, nodes_[place])) look_at(best, place, request, stage, sum);
+    }
+    return best;
+  }
+
+ private:
+  const Best& without_promises(Id request, Stage stage) {
     const LiveTable<RequestColumns>& q = workspace_.state.requests();
     const bool anywhere = q.get(&RequestColumns::required_node, request, kNoId) == kNoId &&
                           q.list(&RequestColumns::node_tags, request).empty() &&
-                          !workspace_.settings.ssd_stages && rooms_.promising.empty();
+                          !workspace_.settings.ssd_stages;
     // Requests that may run anywhere differ in their amounts only.
     const std::pair key{stage, anywhere ? workspace_.shapes().of(request)
                                         : static_cast<Id>(workspace_.shapes().size()) + request};
@@ -78,62 +107,64 @@ class Finder {
     return found->second;
   }
 
- private:
   Best search(Id request, Stage stage) {
+    Best best;
+    best.missing.assign(workspace_.state.width(), 0);
+    for (Size n = 0; n < nodes_.size(); ++n) {
+      if (const std::optional<Outcome> why = barred(request, nodes_[n])) {
+        if (best.nodes == 0) best.barred = *why;
+        continue;
+      }
+      ++best.nodes;
+      look_at(best, n, request, stage, {});
+    }
+    return best;
+  }
+
+  // Why a request may not run on a node, whatever room it has.
+  std::optional<Outcome> barred(Id request, Id node) {
+    if (!workspace_.state.schedulable(node)) return Outcome::kNodeNotSchedulable;
+    switch (workspace_.why_not_on(request, node)) {
+      case Workspace::Place::kAllowed:
+        return std::nullopt;
+      case Workspace::Place::kOtherNode:
+        return Outcome::kWrongNode;
+      case Workspace::Place::kTagMissing:
+        return Outcome::kWrongTags;
+      default:
+        return Outcome::kSsdOnly;
+    }
+  }
+
+  // Lets a node count, with what leaves there for the request.
+  void look_at(Best& best, Size n, Id request, Stage stage, const NodeWork::Amounts& promised) {
     const Size width = workspace_.state.width();
     const Column<Amount>& rooms = stage == Stage::kRegular      ? rooms_.free
                                   : stage == Stage::kPreemptive ? rooms_.preemptive
                                                                 : rooms_.aggressive;
     const Column<Amount>& unpaced =
         stage == Stage::kPreemptive ? rooms_.preemptive_unpaced : rooms_.aggressive_unpaced;
-    const Amount* least_room = workspace_.shapes().least_room(workspace_.shapes().of(request));
+    const Amount* wanted = workspace_.shapes().least_room(workspace_.shapes().of(request));
     const Column<Amount>& total = workspace_.inputs().total;
-    Best best;
-    best.missing.assign(width, 0);
-    double least = 0;
-    for (Size n = 0; n < nodes_.size(); ++n) {
-      if (!workspace_.state.schedulable(nodes_[n])) {
-        if (best.nodes == 0) best.barred = Outcome::kNodeNotSchedulable;
-        continue;
-      }
-      const Workspace::Place place = workspace_.why_not_on(request, nodes_[n]);
-      if (place != Workspace::Place::kAllowed) {
-        if (best.nodes == 0)
-          best.barred = place == Workspace::Place::kOtherNode    ? Outcome::kWrongNode
-                        : place == Workspace::Place::kTagMissing ? Outcome::kWrongTags
-                                                                 : Outcome::kSsdOnly;
-        continue;
-      }
-      double lack = 0;
-      const Amount* room = rooms.data() + n * width;
-      std::array<Amount, kMaxResources> with{}, unspared{};
-      const auto promising = rooms_.promising.find(n);
-      if (promising != rooms_.promising.end()) {
-        with = promising->second.with_promise(room, request);
-        room = with.data();
-      }
-      for (Size r = 0; r < width; ++r)
-        if (least_room[r] > room[r])
-          lack = std::max(lack, static_cast<double>(least_room[r] - room[r]) /
-                                    static_cast<double>(std::max<Amount>(total[r], 1)));
-      best.fits |= lack == 0;
-      best.fits_tried |=
-          lack == 0 && workspace_.memory.last_preemptive[nodes_[n]] == workspace_.state.now();
-      if (stage != Stage::kRegular && !unpaced.empty()) {
-        const Amount* all = unpaced.row(n, width);
-        if (promising != rooms_.promising.end()) {
-          unspared = promising->second.with_promise(all, request);
-          all = unspared.data();
-        }
-        best.fits_unpaced |= std::equal(least_room, least_room + width, all, std::less_equal<>());
-      }
-      if (best.nodes++ == 0 || lack < least) {
-        least = lack;
-        for (Size r = 0; r < width; ++r)
-          best.missing[r] = std::max<Amount>(least_room[r] - room[r], 0);
-      }
+    const auto missing = [&](const Column<Amount>& of, Size r) {
+      const Amount room = of[n * width + r] + promised[r];
+      return wanted[r] > room ? wanted[r] - room : 0;
+    };
+    double lack = 0;
+    bool fits_unpaced = stage != Stage::kRegular && !unpaced.empty();
+    for (Size r = 0; r < width; ++r) {
+      lack = std::max(lack, static_cast<double>(missing(rooms, r)) /
+                                static_cast<double>(std::max<Amount>(total[r], 1)));
+      fits_unpaced = fits_unpaced && missing(unpaced, r) == 0;
     }
-    return best;
+    best.fits |= lack == 0;
+    best.fits_unpaced |= fits_unpaced;
+    best.fits_tried |=
+        lack == 0 && workspace_.memory.last_preemptive[nodes_[n]] == workspace_.state.now();
+    if (lack > best.lack || (lack == best.lack && n > best.place)) return;
+    best.lack = lack;
+    best.place = n;
+    for (Size r = 0; r < width; ++r) best.missing[r] = missing(rooms, r);
   }
 
   Workspace& workspace_;
@@ -182,7 +213,7 @@ Refusals Planner::refusals() const {
     const Stage widest = priority == Priority::kAggressive ? Stage::kAggressive
                          : priority == Priority::kNormal   ? Stage::kPreemptive
                                                            : Stage::kRegular;
-    const Best& best = finder.best(q, widest);
+    const Best best = finder.best(q, widest);
     Column<Amount> missing(width, 0);
     Outcome rule = Outcome::kStageTaken;
     if (!workspace.work().schedulable[o]) {
