@@ -77,6 +77,7 @@ CODES: Mapping[str, str] = {
         "Where partitions are gang scheduled, jobs that share cpus are suspended in Slurm's own order, and"
         " settings that choose victims play no part in that, or none at all."
     ),
+    "slurm_not_read": "Slurm's configuration has parts that play no part in a plan.",
     "preemption_request_accepted": (
         "A request for preemption is accepted; the next scheduling run carries it out, if it is needed then."
     ),

@@ -126,7 +126,7 @@ class Driver:
             self._journal = Journal(journal, self.adapter.identity, self.timing.clock)
             self.adapter.keep(self._locks[0].descriptor)
             self._carrier = Carrier(self.adapter, self._journal, self.timing, self._stopping)
-            self._journal.note("run", process=os.getpid(), caps=_plain(self.caps))
+            self._journal.note("run", **self.release, process=os.getpid(), caps=_plain(self.caps))
             self.recover()
         except BaseException:
             self.close()
@@ -136,6 +136,12 @@ class Driver:
     def book(self) -> Book:
         """What the journal adds up to."""
         return self._book if self._journal is None else self._journal.book
+
+    @property
+    def release(self) -> dict[str, str]:
+        """The release of the cluster's system, as ``version`` for the journal; empty: it is not known."""
+        version = getattr(self.adapter, "version", None)
+        return {"version": version} if isinstance(version, str) else {}
 
     def __enter__(self) -> Self:
         return self

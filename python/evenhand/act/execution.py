@@ -147,6 +147,7 @@ class Execution:
         driver._victims += len(task.victims)
         journal.append(
             "step",
+            **driver.release,
             step=number,
             beneficiary=task.beneficiary,
             victims=[

@@ -77,7 +77,8 @@ _NEEDED: dict[str, dict[str, Fits]] = {
 }
 _OPTIONAL: dict[str, dict[str, Fits]] = {
     "journal": {"steps": _whole, "totals": _totals},
-    "step": {"reason": _text},
+    "run": {"version": _text},
+    "step": {"reason": _text, "version": _text},
     "victim": {"answer": _text, "freed": _flag},
     "end": {"failures": _whole},
 }

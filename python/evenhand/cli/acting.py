@@ -31,6 +31,7 @@ __all__ = ["watch"]
 def watch(args: argparse.Namespace) -> int:
     """Plan for a cluster and act, until a signal."""
     from evenhand import act, adapters
+    from evenhand.display.text import clean
 
     rules, policy_of = _rules(args)
     state = read_state(args.state)
@@ -50,6 +51,7 @@ def watch(args: argparse.Namespace) -> int:
         if args.adapter == "slurm":
             options = {"evict": args.evict or "requeue_hold", "pools": args.pools or "partition"}
             options["timeout"] = args.timeout
+            options["own_rules"] = rules.startswith("slurm:")
         elif args.adapter == "gridengine":
             options = {"timeout": args.timeout}
         adapter = adapters.load(args.adapter, **options)
@@ -71,7 +73,10 @@ def watch(args: argparse.Namespace) -> int:
                 stop=stop,
             ) as driver,
         ):
-            say(f"rules: {rules}")
+            release = driver.release.get("version")
+            say(
+                f"rules: {rules}" + (f"; the cluster runs {args.adapter} {clean(release)}" if release else "")
+            )
             try:
                 failures = _watch(args, driver, policy, state, say)
             finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from importlib import import_module
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from evenhand.systems import SYSTEMS
@@ -42,12 +42,16 @@ def own_kind(path: str, text: str) -> str | None:
     return next((system for system, part in _CONFIGURATIONS.items() if part_in(system, text) == part), None)
 
 
-def policy_of(system: str, text: str, preset: Any) -> tuple[Any, list[str]]:
-    """Return the policy that a system's own file describes, and what there is to say of the file."""
+def policy_of(system: str, text: str, preset: Any, path: str = "-") -> tuple[Any, list[str]]:
+    """Return the policy that a system's own file describes, and what there is to say of the file.
+
+    The path is that of the text; "-" is none.
+    """
     from evenhand import policies
 
     if system == "slurm":
-        return policies.Slurm.from_conf(text, preset=preset), []
+        made = policies.Slurm.from_conf(text if path == "-" else Path(path), preset=preset)
+        return made, [one.message for one in made.diagnostics]
     if system == "yunikorn":
         from evenhand.adapters import yunikorn
 

@@ -82,7 +82,7 @@ def _of_own_file(own: str, name: str | None, config: str, text: str) -> Any:
         raise Failure(f"argument --policy: {said}", usage=True)
     preset = preset or "upstream"
     try:
-        policy, said_of_it = policy_of(own, text, preset)
+        policy, said_of_it = policy_of(own, text, preset, config)
     except InputError as error:
         raise Failure(*lines_of(config, error)) from error
     except EvenhandError as error:  # a missing extra

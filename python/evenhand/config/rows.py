@@ -14,7 +14,22 @@ from evenhand.errors import InputError, Problem
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
 
-__all__ = ["RowSettings", "later_rows", "models_of", "raise_found", "read_rows", "strangers"]
+__all__ = [
+    "NOTES",
+    "RELEASE",
+    "RowSettings",
+    "later_rows",
+    "models_of",
+    "raise_found",
+    "read_rows",
+    "strangers",
+]
+
+
+#: What readers of live systems note of rows for people, by table: any policy takes it, and none reads it.
+NOTES: Mapping[str, tuple[str, ...]] = {"operations": ("waits_for",)}
+#: How a note of the root ends that says which release the system is of, as in ``slurm_version``.
+RELEASE = "_version"
 
 
 class RowSettings(Settings):
@@ -77,13 +92,32 @@ def models_of(
     read: dict[int, _Row] = {}
     names = snapshot.names(table) if given else []
     for row, values in given.items():
+        own = _without_notes(table, row, values, names, found)
+        if not own and values:
+            continue
         try:
-            read[row] = model.model_validate(dict(values))
+            read[row] = model.model_validate(own)
         except ValidationError as error:
             found += problems_of(model, error, *_place(table, row, names))
             continue
         found += strangers(read[row], snapshot.resources, *_place(table, row, names))
     return read
+
+
+def _without_notes(
+    table: str, row: int, values: Mapping[str, Any], names: Sequence[Any], found: list[Problem]
+) -> dict[str, Any]:
+    """Return what a row sets without what a reader of a live system noted there: no policy reads it."""
+    own = {}
+    for name, value in values.items():
+        if not (name in NOTES.get(table, ()) or (table == "pools" and not row and name.endswith(RELEASE))):
+            own[name] = value
+        elif not isinstance(value, str):
+            message = f"settings.{name} is {shorten(value)}; it must be text"
+            found.append(
+                Problem(*_place(table, row, names), f"settings.{name}", "type", shorten(value), message)
+            )
+    return own
 
 
 def later_rows(

@@ -34,10 +34,10 @@ def explain_element(facts: Facts, row: int) -> Explanation:
         if pool:  # of which a system without fair shares has nothing more to say
             text = f"{first.sentence.removesuffix('.')}: {decided[:1].lower()}{decided[1:]}"
             return Explanation(name, "pools", "no_fair_shares", (replace(first, sentence=text),))
-        said = (first, *claims("decided", [decided, *_waiting(facts, row)], {}))
+        said = (first, *_noted(facts, row), *claims("decided", [decided, *_waiting(facts, row)], {}))
         return Explanation(name, "operations", "no_fair_shares", said)
     status = facts.plan.statuses.at(row)
-    found = [facts.standing(row)]
+    found = [facts.standing(row), *_noted(facts, row)]
     if row:
         found.append(Claim("rule", _rule(status)))
     if not pool:
@@ -56,6 +56,17 @@ def explain_element(facts: Facts, row: int) -> Explanation:
     code = status.starvation if status.starvation != "non_starving" else status.status
     amounts = facts.table(share_rows(facts, row) | bound_rows(found))
     return Explanation(name, "pools" if pool else "operations", code, tuple(found), numbers, **amounts)
+
+
+def _noted(facts: Facts, row: int) -> list[Claim]:
+    """Say what an operation waits for in the system itself, if its reader noted that; nothing of a pool."""
+    if row < facts.pools:
+        return []
+    why = facts.snapshot.settings("operations").get(row - facts.pools, {}).get("waits_for")
+    if why is None:
+        return []
+    text = f"It waits, and this plan neither starts it nor preempts for it: {name_of(why)}."
+    return [Claim("waits_for", text, {"waits_for": why})]
 
 
 def _rule(status: Status) -> str:

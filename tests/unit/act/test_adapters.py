@@ -18,6 +18,7 @@ from evenhand.adapters import AdapterError
 from evenhand.adapters.commands import Result, Subprocesses
 from evenhand.adapters.recording import Fault, Faults, Recorder, Replay
 from evenhand.systems.slurm.adapter import jobs as slurm_jobs
+from evenhand.systems.slurm.adapter import nodes as slurm_nodes
 from evenhand.systems.slurm.adapter import text as slurm_text
 from evenhand.systems.slurm.adapter.live import Slurm
 from evenhand.systems.slurm.adapter.snapshot import build
@@ -105,9 +106,52 @@ def test_the_numbers_of_later_versions() -> None:
     assert found.parts == {"n2": {"cpu": 3, "memory": 100}, "n3": {"cpu": 3, "memory": 100}}
 
 
+#: The same from 24.05 on: what each node gives is said.
+LATEST = {
+    "nodes": "n[2-3]",
+    "job_resources": {
+        "nodes": {
+            "list": "n[2-3]",
+            "allocation": [
+                {"name": "n2", "cpus": {"count": 4, "used": 0}, "memory": {"used": 0, "allocated": 120}},
+                {"name": "n3", "cpus": {"count": 1, "used": 0}, "memory": {"used": 0, "allocated": 80}},
+            ],
+        }
+    },
+}
+
+
+def test_each_nodes_own_part() -> None:
+    """Uneven parts; devices where they stand; cores of two threads are two cpus each."""
+    assert read(**LATER | LATEST).parts == {"n2": {"cpu": 4, "memory": 120}, "n3": {"cpu": 1, "memory": 80}}
+    tres = {
+        "tres_alloc_str": "cpu=5,mem=200M,node=2,gres/gpu=3",
+        "gres_detail": ["gpu:a:2(IDX:0-1)", "gpu:a:1(IDX:0)"],
+    }
+    assert [part["gres/gpu"] for part in read(**LATER | LATEST | tres).parts.values()] == [2, 1]
+    tres["gres_detail"] = []
+    assert [part["gres/gpu"] for part in read(**LATER | LATEST | tres).parts.values()] == [2, 2]
+    cores = {"cpus": 10, "tres_alloc_str": "cpu=10,mem=200M,node=2"}  # two cores and three, of JOB
+    assert [part["cpu"] for part in read(**cores).parts.values()] == [4, 6]
+    (mixed,) = slurm_jobs.jobs_of_json(
+        json.dumps({"jobs": [JOB | {"cpus": 8, "tres_alloc_str": "cpu=8,node=2"}]}), {"n2": 1, "n3": 2}
+    )
+    assert [part["cpu"] for part in mixed.parts.values()] == [2, 6]
+    odd = {"cpus": 7, "tres_alloc_str": "cpu=7,mem=200M,node=2"}  # no whole number of cpus a core
+    assert [part["cpu"] for part in read(**odd).parts.values()] == [4, 4]
+
+
+def test_specialised_cores_and_memory_are_not_for_jobs() -> None:
+    row = {"name": "n1", "cpus": 8, "effective_cpus": 6, "real_memory": 1000, "specialized_memory": 100}
+    row |= {"tres": "cpu=8,mem=1000M,billing=8", "state": ["IDLE"], "partitions": ["a", "b"], "threads": 2}
+    (node,) = slurm_nodes.nodes_of_json(json.dumps({"nodes": [row | {"active_features": ["ib", "big"]}]}))
+    assert node.capacity == {"cpu": 6, "memory": 900}
+    assert (node.tags, node.threads) == (("partition:a", "partition:b", "ib", "big"), 2)
+
+
 def test_jobs_and_nodes_stand_in_slurms_order() -> None:
     jobs = [read(job_id=name) for name in (12, 9, 10)]
-    nodes = [slurm_jobs.Node(f"n{i}", {"cpu": 8, "memory": 1000}, (), True) for i in (2, 3, 10)]
+    nodes = [slurm_nodes.Node(f"n{i}", {"cpu": 8, "memory": 1000}, (), True) for i in (2, 3, 10)]
     snapshot = build(jobs, nodes, T0, "partition", None, {})
     assert list(snapshot.names("operations")) == ["9", "10", "12"]
     assert list(snapshot.names("nodes")) == ["n2", "n3", "n10"]
@@ -116,7 +160,7 @@ def test_jobs_and_nodes_stand_in_slurms_order() -> None:
 def test_a_held_job_may_be_read_as_released() -> None:
     changes = {"job_id": 9, "job_state": "PENDING", "state_reason": "JobHeldUser", "priority": 0, "nodes": ""}
     held = read(**changes, node_count=1)
-    node = slurm_jobs.Node("n1", {"cpu": 8, "memory": 1000}, (), True)
+    node = slurm_nodes.Node("n1", {"cpu": 8, "memory": 1000}, (), True)
     for released, count in (((), 0), (("9",), 1), (("8",), 0)):
         assert build([held], [node], T0, "partition", None, {}, released).request_count == count
 

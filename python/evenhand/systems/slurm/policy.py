@@ -76,9 +76,14 @@ class Slurm(Policy):
         "requeue_delay": 121.0,
     }
     _COMPARED = words.compared
-    __slots__ = ()
+    __slots__ = ("_notes",)
 
     settings: SlurmSettings
+    _notes: tuple[str, ...]
+
+    def __init__(self, preset: str = "documented", **settings: Any) -> None:
+        super().__init__(preset, **settings)
+        object.__setattr__(self, "_notes", ())
 
     @classmethod
     def from_conf(
@@ -145,22 +150,45 @@ class Slurm(Policy):
             known = "text" if kinds is str else "text or an object"
             expect(value is None or isinstance(value, kinds), "settings", name, value, known)
         from evenhand.systems.slurm.text.accounting import parse_associations, parse_qos, parse_shares
-        from evenhand.systems.slurm.text.conf import read_conf, read_partitions
+        from evenhand.systems.slurm.text.conf import read_conf
+        from evenhand.systems.slurm.text.partitions import read_partitions
         from evenhand.systems.slurm.text.shown import HEAD, read_shown
 
+        notes: list[str] = []
+        path = None
         if not isinstance(text, str):
-            text = Path(taken("settings", "text", text, PATH)).read_text(encoding="utf-8")
-        settings = read_shown(text) if text.startswith(HEAD) else read_conf(text)
+            path = Path(taken("settings", "text", text, PATH))
+            text = path.read_text(encoding="utf-8")
+        if text.startswith(HEAD):
+            settings = read_shown(text, notes=notes)
+        else:
+            settings = read_conf(text, path=path, notes=notes)
         if partitions is not None:
-            settings["partitions"] = read_partitions(partitions)
+            settings["partitions"] = read_partitions(partitions, notes=notes)
         if qos is not None:
-            settings["qos"] = parse_qos(qos) if isinstance(qos, str) else dict(qos)
+            settings["qos"] = parse_qos(qos, notes=notes) if isinstance(qos, str) else dict(qos)
         if shares is not None:
             settings["shares"] = parse_shares(shares) if isinstance(shares, str) else shares
         if associations is not None:
             given = parse_associations(associations) if isinstance(associations, str) else dict(associations)
             settings["association_priority"] = given
-        return cls(preset, **settings)
+        made = cls(preset, **settings)
+        object.__setattr__(made, "_notes", tuple(notes))
+        return made
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What there is to say of the text that it was read from; plans say it, too."""
+        from evenhand.diagnostics import CODES, Diagnostic
+
+        if not self._notes:
+            return ()
+        message = f"{CODES['slurm_not_read']} {'; '.join(self._notes)}."
+        return (Diagnostic("slurm_not_read", (), message, {"notes": list(self._notes)}),)
+
+    @property
+    def _beside(self) -> dict[str, Any]:
+        return {**super()._beside, "_notes": self._notes}
 
     def plan(
         self,
@@ -203,6 +231,7 @@ class Slurm(Policy):
         core.plan(**self.decides(on))
         found = (
             *found,
+            *self.diagnostics,
             *words.unknown_shares(columns.Jobs.of(snapshot, self.settings)),
             *words.unused_choices(self.settings),
             *words.contested(snapshot, core.contested()),

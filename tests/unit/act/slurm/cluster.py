@@ -113,7 +113,8 @@ class FakeSlurm:
     def squeue(self, rest: list[str]) -> Result:
         if rest == ["--json"]:
             rows = [self._json(j) for j in self.jobs.values()]
-            return Result(0, json.dumps({"errors": [], "jobs": rows}))
+            meta = {"Slurm": {"version": {"major": 22, "micro": 8, "minor": 5}, "release": "22.05.8"}}
+            return Result(0, json.dumps({"meta": meta, "errors": [], "jobs": rows}))
         columns = [c.split(":")[0] for c in rest[rest.index("-O") + 1].split(",")]
         wanted = next((r.removeprefix("--jobs=").split(",") for r in rest if r.startswith("--jobs=")), None)
         if wanted and len(wanted) == 1 and wanted[0] not in self.jobs:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evenhand.systems.slurm.adapter import text as slurm_text
-from evenhand.systems.slurm.adapter.jobs import Node, nodes_of_text
+from evenhand.systems.slurm.adapter.nodes import Node, nodes_of_text
 from evenhand.systems.slurm.adapter.snapshot import build, left_out
 from tests.unit.act.slurm.cluster import T0, job
 from tests.unit.act.slurm.test_jobs import WAITING, as_text

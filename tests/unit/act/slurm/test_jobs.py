@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from evenhand.adapters import AdapterError
 from evenhand.adapters.commands import Result
 from evenhand.systems.slurm.adapter import jobs as slurm_jobs
-from evenhand.systems.slurm.adapter.jobs import COLUMNS, Node, jobs_of_text, reserved_of
+from evenhand.systems.slurm.adapter import nodes as slurm_nodes
+from evenhand.systems.slurm.adapter.jobs import COLUMNS, jobs_of_text
 from evenhand.systems.slurm.adapter.live import Slurm
+from evenhand.systems.slurm.adapter.nodes import Node, reserved_of
 from evenhand.systems.slurm.adapter.snapshot import build, left_out
 from evenhand.systems.slurm.adapter.states import base_of, standing
 from evenhand.systems.slurm.adapter.text import words
@@ -35,7 +37,10 @@ WAITING = {
 
 #: As one word (until 23.02) and as lists (from 23.11 on).
 STATES = {
-    "PENDING": ("PENDING", ["PENDING"], ["PENDING", "LAUNCH_FAILED"], "REQUEUED", ["PENDING", "REQUEUED"]),
+    "PENDING": (
+        *("PENDING", ["PENDING"], ["PENDING", "LAUNCH_FAILED"], "REQUEUED", ["PENDING", "REQUEUED"]),
+        *("EXPEDITING", ["PENDING", "EXPEDITING"], "LAUNCH_FAILED", "RECONFIG_FAIL"),
+    ),
     "RUNNING": (
         *("RUNNING", ["RUNNING", "CONFIGURING"], "CONFIGURING", "SIGNALING", "RESIZING", "POWER_UP_NODE"),
         *(["RUNNING", "POWER_UP_NODE"], ["RUNNING", "RESIZING"], ["RUNNING", "STAGE_OUT"]),
@@ -121,7 +126,7 @@ def test_a_number_that_is_none() -> None:
         with pytest.raises(AdapterError, match="job 4"):
             standing("4", row(**{field: "?"}))
     with pytest.raises(AdapterError, match="node n1"):
-        slurm_jobs.nodes_of_text("N|S|C|M|G|P|F|\nn1|idle|x|4000|(null)|main|(null)|\n")
+        slurm_nodes.nodes_of_text("N|S|C|M|G|P|F|\nn1|idle|x|4000|(null)|main|(null)|\n")
 
 
 def test_a_stopped_job_keeps_its_cpus() -> None:
@@ -148,13 +153,21 @@ def test_no_room_beside_who_has_the_cpus(state: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "unfit"),
     [
-        ({"array_job_id": 4, "array_task_string": "3-50%2"}, "a job array"),
         ({"het_job_id": 3}, "heterogeneous"),
-        ({"shared": "none"}, "exclusive"),
-        ({"shared": ["user"]}, "exclusive"),
-        ({"exclusive": ["true"]}, "exclusive"),
+        ({"shared": "none"}, ""),
+        ({"shared": ["user"]}, "nodes for one user"),
+        ({"shared": ["mcs"]}, "nodes for one MCS label"),
+        ({"exclusive": ["topo"]}, "a block of nodes for itself"),
+        ({"exclusive": ["true"]}, ""),
         ({"exclusive": ["false"]}, ""),
-        ({"licenses": "matlab:1"}, "licenses"),
+        ({"licenses": "matlab:1"}, "a license that is not there"),
+        ({"licenses": "a:1|b:1"}, "one of several licenses"),
+        ({"dependency": "afterok:1(fulfilled)"}, ""),
+        ({"dependency": "afterok:1(fulfilled),singleton(unfulfilled)"}, "a dependency"),
+        ({"qos": "fast,normal"}, "several QOS"),
+        ({"prefer": "ib"}, "features that it prefers"),
+        ({"segment_size": 2}, "segments of nodes"),
+        ({"cpus_per_tres": "gres/gpu:4"}, "cpus or memory by device"),
         ({"excluded_nodes": "n1"}, "excluded nodes"),
         ({"dependency": "afterok:1"}, "a dependency"),
         ({"features": "a&b"}, "a combination of features"),
@@ -173,13 +186,22 @@ def test_no_room_beside_who_has_the_cpus(state: str) -> None:
         ({"cores_per_socket": {"set": False, "infinite": False, "number": 0}}, ""),
         ({"threads_per_core": 1}, "sockets and cores"),
         ({"core_spec": 1}, "specialised cores"),
+        ({"core_spec": 65534, "thread_spec": 32766}, ""),  # unset: all 16 bits but the last, and 15 of them
+        ({"core_spec": 0, "thread_spec": 65534}, ""),
+        ({"thread_spec": 32765}, "specialised cores"),
+        ({"core_spec": 65533}, "specialised cores"),
+        ({"tres_per_task": "cpu=3"}, ""),
+        ({"tres_per_task": "cpu:3"}, ""),
+        ({"tres_per_task": "cpu=1,gres/gpu=1"}, "devices that the cluster does not account"),
         ({"minimum_tmp_disk_per_node": 100}, "temporary disk"),
         ({"required_switches": 1}, "switches"),
         ({"minimum_cpus_per_node": 4}, "cpus on each node"),
         ({"minimum_cpus_per_node": 2}, ""),
         ({"max_nodes": 3}, "a range of nodes"),
         ({"max_nodes": 1}, ""),
+        ({"max_nodes": 3, "flags": ["JOB_IMPLICIT_MAX_NODES"]}, ""),
         ({"flags": ["GRES_ENFORCE_BIND"]}, "cores bound to devices"),
+        ({"flags": ["GRES_BINDING_ENFORCED"]}, "cores bound to devices"),
         ({"tres_per_node": "gres:gpu:2"}, "devices that the cluster does not account"),
         ({"tres_per_node": "gres/gpu", "tres_req_str": "cpu=2,gres/gpu=1"}, "more than there is"),
         ({"cpus": 10**18}, "more than there is"),
@@ -225,7 +247,7 @@ def test_kinds_of_devices(asked: str, tag: str | None) -> None:
             ("n4", "gpu:4"),
         )
     )
-    nodes = slurm_jobs.nodes_of_text(text)
+    nodes = slurm_nodes.nodes_of_text(text)
     assert [node.name for node in nodes if "gres/gpu:a100" in node.tags] == ["n1"]
     (request,) = build([found], nodes, T0, "partition", None, {}).to_dict()["requests"]
     assert request["node_tags"] == ["partition:main", *found.tags]
@@ -364,8 +386,9 @@ def as_text(jobs: list[dict[str, Any]], **cells: str) -> list[slurm_jobs.Job]:
         ({"mincpus": "3"}, "cpus on each node"),
         ({"partition": "low,high"}, ""),
         ({"hetjobid": "4"}, "heterogeneous"),
-        ({"oversubscribe": "USER"}, "exclusive"),
-        ({"arraytaskid": "3-50%2"}, "a job array"),
+        ({"oversubscribe": "USER"}, ""),  # said by whom it shares its nodes with
+        ({"dependency": "afterok:1(fulfilled)"}, ""),
+        ({"qos": "a,b"}, "several QOS"),
     ],
 )
 def test_the_same_in_text(cells: dict[str, str], unfit: str) -> None:
@@ -382,7 +405,7 @@ def test_one_that_higher_tiers_leave_no_room_waits_for_room() -> None:
         "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
     )
     adapter = Slurm(runner=cluster, clock=clock)
-    adapter._json = False
+    adapter._reader.json = False
     assert [r["name"] for r in adapter.snapshot().to_dict()["requests"]] == ["9"]
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.systems.slurm.adapter.jobs import Job, Node
+from evenhand.systems.slurm.adapter.jobs import Job
 from evenhand.systems.slurm.adapter.live import Slurm
+from evenhand.systems.slurm.adapter.nodes import Node
 from evenhand.systems.slurm.adapter.snapshot import build, left_out
 from tests.unit.act.slurm.cluster import T0, Clock, FakeSlurm, job
 from tests.unit.act.test_adapters import read
@@ -162,7 +163,7 @@ def test_switches_are_left_out_by_number() -> None:
     cluster._cell = lambda j, c: "2" if c == "reqswitch" and j["id"] == 9 else plain(j, c)  # type: ignore[method-assign]
     for text in (False, True):
         adapter = Slurm(runner=cluster, clock=clock)
-        adapter._json = False if text else None
+        adapter._reader.json = False if text else None
         assert [r["name"] for r in adapter.snapshot().to_dict()["requests"]] == ["8"]
         assert adapter.left_out == {"switches": ["9"]}
         assert adapter.notices[0].startswith("job 9 asking for switches wait")

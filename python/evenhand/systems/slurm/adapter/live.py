@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,16 +12,9 @@ from evenhand.accepted import checked
 from evenhand.adapters.commands import Result, Runner, Subprocesses
 from evenhand.adapters.protocol import AdapterError, Answer, Standing
 from evenhand.errors import InputError
-from evenhand.systems.slurm.adapter.jobs import (
-    COLUMNS,
-    Job,
-    Node,
-    jobs_of_json,
-    jobs_of_text,
-    nodes_of_json,
-    nodes_of_text,
-    reserved_of,
-)
+from evenhand.systems.slurm.adapter.arrays import MOST, has_task
+from evenhand.systems.slurm.adapter.jobs import Job
+from evenhand.systems.slurm.adapter.reading import Reader, said
 from evenhand.systems.slurm.adapter.states import HOLDING, standing
 from evenhand.systems.slurm.adapter.text import rows
 
@@ -62,6 +55,9 @@ class Slurm:
         ``sshare``, where the cluster keeps accounting.
     preemptible : callable, optional
         Whether a job, as a mapping of its fields, may be a victim; by default all that can be requeued.
+    own_rules : bool
+        Whether Slurm's own rules plan on the snapshots, as by default. Those of other systems know of no jobs
+        that take entire nodes: with False these are left out.
     note : bool
         Whether victims get a reason in their comment. A comment that another person wrote stays as it is, and
         one that cannot be read (where ``squeue`` has no JSON) is not touched.
@@ -76,6 +72,8 @@ class Slurm:
     ----------
     seconds : dict of str to float
         How long each of Slurm's commands took when the cluster was last read.
+    version : str or None
+        Slurm's release, such as ``"22.05.8"``: the controller's, as it says itself.
     left_out : dict of str to list of str
         Jobs that waited for room when the cluster was last read and are not in the snapshot: what they ask
         for that cannot be judged, with their numbers.
@@ -101,20 +99,23 @@ class Slurm:
         evict: Evict = "requeue_hold",
         pools: Literal["partition", "account", "user"] = "partition",
         preemptible: Callable[[Job], bool] | None = None,
+        own_rules: bool = True,
         note: bool = True,
         timeout: float = 30.0,
         runner: Runner | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.evict, self.pools, self.preemptible, self.note = evict, pools, preemptible, note
-        self.timeout, self.clock = timeout, clock
+        self.own_rules, self.timeout, self.clock = own_rules, timeout, clock
         self.run: Runner = runner or Subprocesses()
-        self.seconds: dict[str, float] = {}
+        self._reader = Reader(self._run, timeout)
         self.left_out: dict[str, list[str]] = {}
         self._identity: str | None = None
         self._notices: dict[str, list[str]] = {}
-        self._json: bool | None = None
         self._comments: dict[str, str] = {}  # where they were read
+
+    def _run(self, arguments: Sequence[str], timeout: float) -> Result:
+        return self.run(arguments, timeout)
 
     @property
     def identity(self) -> str:
@@ -122,12 +123,22 @@ class Slurm:
         from evenhand.systems.slurm.adapter.settings import identity_of
 
         if self._identity is None:
-            self._identity = identity_of(self._ask)
+            self._identity = identity_of(self._reader.ask)
         return self._identity
 
     @identity.setter
     def identity(self, identity: str) -> None:
         self._identity = identity
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """How long each of Slurm's commands took when the cluster was last read."""
+        return self._reader.seconds
+
+    @property
+    def version(self) -> str | None:
+        """Slurm's release; None: nothing was read yet, or it does not say."""
+        return self._reader.version
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -166,30 +177,37 @@ class Slurm:
         """
         from evenhand.systems.slurm.adapter.snapshot import build, left_out
 
-        self.seconds = {}
+        reader = self._reader
+        reader.seconds.clear()
         now, chosen = self.clock(), set(released)
-        jobs = self._jobs()
+        jobs, nodes = reader.cluster()
         self._comments = {job.name: job.comment for job in jobs if job.comment is not None}
         accounts = self._accounts() if self.pools == "account" else {}
-        reserved = reserved_of(self._ask("sinfo", "-a", "-T"))
+        reserved = reader.reservations()
         later = {name: begins for name, begins in reserved.items() if begins > now}
         nodes = [
             replace(node, schedulable=node.schedulable and (node.name not in reserved or node.name in later))
-            for node in self._nodes()
+            for node in nodes
         ]
+        beside = reader.beside(jobs, own_rules=self.own_rules)
         try:
             snapshot = build(
-                jobs, nodes, now, self.pools, self.preemptible, leaving or {}, chosen, accounts, later
+                *(jobs, nodes, now, self.pools, self.preemptible, leaving or {}, chosen, accounts, later),
+                beside,
             )
         except InputError as error:
             raise AdapterError(
                 f"what Slurm says of its jobs and nodes is inconsistent: {error.problems[0]}"
             ) from error
-        self.left_out = left_out(jobs, nodes, chosen)
+        self.left_out = left_out(jobs, nodes, chosen, beside)
         self._notices["jobs"] = [
             f"{_some(self.left_out[what])} asking for {what} wait and are left out: which jobs would give "
             "way to them cannot be judged"
             for what in sorted(self.left_out)
+        ]
+        self._notices["jobs"] += [
+            f"of array {array} {MOST} tasks are planned for at once; {count} more of its tasks wait"
+            for array, count in reader.more.items()
         ]
         unknown = sum(job.state == "UNKNOWN" for job in jobs)
         if unknown:
@@ -230,16 +248,17 @@ class Slurm:
         from evenhand.systems.slurm.adapter.settings import live_settings, merged, notices_of
         from evenhand.systems.slurm.policy import Slurm as Policy
 
-        live = live_settings(self._ask)
+        notes: list[str] = []
+        live = live_settings(self._reader.ask, notes)
         rules = merged(live, changes)
-        self._notices["policy"] = notices_of(live, rules)
+        self._notices["policy"] = notices_of(live, rules) + notes
         return Policy(preset, **rules)
 
     def _accounts(self) -> dict[str, tuple[str | None, float]]:
         """Return parent and weight of every account, by name."""
         from evenhand.systems.slurm.adapter.settings import read_shares
 
-        tree = read_shares(self._ask)
+        tree = read_shares(self._reader.ask)
         self._notices["shares"] = []
         if tree is None:
             self._notices["shares"] = ["the cluster keeps no accounting: accounts have no shares"]
@@ -252,55 +271,6 @@ class Slurm:
             for row in range(len(tree.names))
             if not tree.user[row]
         }
-
-    def _ask(self, *arguments: str) -> str:
-        result = self._read(*arguments)
-        if result.status != 0:
-            raise AdapterError(f"{arguments[0]}: {_said(result)}")
-        return result.out
-
-    def _jobs(self) -> list[Job]:
-        result = self._read("squeue", "--json") if self._json is not False else Result(1)
-        if self._json is not False and result.status != 0:
-            lacking = self._json is None and result.status is not None and "json" in result.err.lower()
-            if not lacking:
-                raise AdapterError(f"squeue: {_said(result)}")
-            self._json = False
-        if self._json is not False:
-            jobs = jobs_of_json(result.out)
-            self._json = True
-            return self._with_switches(jobs, result.out)
-        return jobs_of_text(self._ask("squeue", "-a", "-t", "all", "-O", ",".join(f"{c}:|" for c in COLUMNS)))
-
-    def _with_switches(self, jobs: list[Job], text: str) -> list[Job]:
-        """Return the jobs; those that ask for switches, which JSON before 23.02 does not show, are unfit."""
-        if '"required_switches"' in text or not any(job.state == "PENDING" for job in jobs):
-            return jobs
-        cells = rows(self._ask("squeue", "-a", "-t", "pending", "-O", "jobid:|,reqswitch:|"), 2)
-        asking = {int(job) for job, switches in cells if switches not in ("", "0", "N/A")}
-        return [
-            replace(job, unfit="switches") if job.number in asking and not job.unfit else job for job in jobs
-        ]
-
-    def _nodes(self) -> list[Node]:
-        if self._json:
-            result = self._read("sinfo", "-N", "--json")
-            if result.status == 0:
-                try:
-                    return nodes_of_json(result.out)
-                except AdapterError:
-                    if '"sinfo"' not in result.out:
-                        raise
-        nodes = nodes_of_text(self._ask("sinfo", "-a", "-N", "-o", "%N|%T|%c|%m|%G|%R|%b|"))
-        if not nodes:
-            raise AdapterError("sinfo: its answer is empty")
-        return nodes
-
-    def _read(self, *arguments: str) -> Result:
-        begin = time.monotonic()
-        result = self.run(arguments, self.timeout)
-        self.seconds[arguments[0]] = self.seconds.get(arguments[0], 0.0) + time.monotonic() - begin
-        return result
 
     # How a job stands
 
@@ -334,18 +304,22 @@ class Slurm:
 
     def _look(self, names: list[str], *, anything: bool = False) -> dict[str, Standing]:
         columns = ",".join(f"{c}:|" for c in _LOOK)
-        result = self._read("squeue", "-a", "-t", "all", f"--jobs={','.join(names)}", "-O", columns)
+        result = self._reader.read("squeue", "-a", "-t", "all", f"--jobs={','.join(names)}", "-O", columns)
         if result.status == 1 and len(names) == 1 and _GONE in result.err:
             return {names[0]: Standing.gone(names[0], "Slurm knows it no more")}
         if result.status != 0 and not (len(names) > 1 and _GONE in result.err):
-            raise AdapterError(f"squeue: {_said(result)}")
+            raise AdapterError(f"squeue: {said(result)}")
         found = {}
         for cells in rows(result.out, len(_LOOK)):
             row = dict(zip(_LOOK, cells, strict=True))
-            task = row["arraytaskid"]
-            name = f"{row['arrayjobid']}_{task}" if task.isdecimal() else row["jobid"]
-            if name in names or anything:
-                found[name] = standing(name, row)
+            task, array = row["arraytaskid"], row["arrayjobid"]
+            name = f"{array}_{task}" if task.isdecimal() else row["jobid"]
+            # A task that waits stands in the row of its array until it begins.
+            tasks = [
+                one for one in names if one.startswith(f"{array}_") and has_task(task, int(one.split("_")[1]))
+            ]
+            for one in dict.fromkeys((*([name] if name in names or anything else []), *tasks)):
+                found[one] = standing(one, row)
         return found
 
     def room(self, name: str) -> bool:
@@ -368,8 +342,9 @@ class Slurm:
         AdapterError
             If a command fails.
         """
-        jobs = {job.name: job for job in self._jobs()}
-        capacity = {node.name: node.capacity.get("cpu", 0) for node in self._nodes()}
+        listed, nodes = self._reader.cluster()
+        jobs = {job.name: job for job in listed}
+        capacity = {node.name: node.capacity.get("cpu", 0) for node in nodes}
         job = jobs.get(name)
         if job is None or not job.parts:
             return False
@@ -430,9 +405,9 @@ class Slurm:
         for arguments in self.commands(action, name, reason):
             result = self.run(arguments, self.timeout)
             if result.status is None:
-                return Answer("unknown", _said(result))
+                return Answer("unknown", said(result))
             if result.status != 0:
-                return Answer("refused", _said(result))
+                return Answer("refused", said(result))
         return Answer("done")
 
     def keep(self, descriptor: int) -> None:
@@ -451,13 +426,3 @@ def _checked(name: Any) -> str:
     if not _NAME.fullmatch(str(name)):
         raise AdapterError(f"{str(name)[:40]!r} is not the number of a Slurm job")
     return str(name)
-
-
-def _said(result: Result) -> str:
-    """Return what a command said, on one line that is safe to show."""
-    from evenhand.display.text import clean
-
-    text = clean(" ".join((result.err or result.out).split())[:200])
-    if result.status is None:
-        return text or "no answer"
-    return f"{text} (exit status {result.status})".lstrip()

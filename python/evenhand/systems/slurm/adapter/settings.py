@@ -11,13 +11,13 @@ from evenhand.building.problems import nearest
 from evenhand.config.rows import raise_found
 from evenhand.errors import InputError, Problem
 from evenhand.systems.slurm.text.accounting import parse_qos, parse_shares
-from evenhand.systems.slurm.text.conf import read_partitions
+from evenhand.systems.slurm.text.partitions import read_partitions, sharing_of
 from evenhand.systems.slurm.text.shown import HEAD, read_shown, shown
 
 if TYPE_CHECKING:
     from evenhand.history import ShareTree
 
-__all__ = ["Ask", "identity_of", "live_settings", "merged", "notices_of", "read_shares"]
+__all__ = ["Ask", "identity_of", "live_settings", "merged", "notices_of", "read_shares", "read_sharing"]
 
 #: Runs a command that only reads and returns its answer; raises `AdapterError` if it fails.
 Ask = Callable[..., str]
@@ -52,12 +52,14 @@ def identity_of(ask: Ask) -> str:
     return f"slurm:{found['ClusterName']}@{host}:{found.get('SlurmctldPort', '')}"
 
 
-def live_settings(ask: Ask) -> dict[str, Any]:
+def live_settings(ask: Ask, notes: list[str] | None = None) -> dict[str, Any]:
     """Return the settings of `evenhand.systems.slurm.settings.SlurmSettings` that a cluster lives by.
 
     Parameters
     ----------
     ask : Ask
+    notes : list of str, optional
+        What a person should know of them is added to it.
 
     Returns
     -------
@@ -73,15 +75,15 @@ def live_settings(ask: Ask) -> dict[str, Any]:
     if not config.startswith(HEAD) or "\nSlurmctld(" not in config:
         raise AdapterError("scontrol show config: the answer is cut off")
     try:
-        settings = read_shown(config)
-        partitions = read_partitions(_whole(_PARTITIONS, ask(*_PARTITIONS)))
+        settings = read_shown(config, notes=notes)
+        partitions = read_partitions(_whole(_PARTITIONS, ask(*_PARTITIONS)), notes=notes)
         if not settings.get("PreemptType"):
             # Slurm shows the mode of the cluster, OFF, as every partition's.
             for partition in partitions.values():
                 partition.pop("PreemptMode", None)
         settings["partitions"] = partitions
         if keeps_accounts(config):
-            settings["qos"] = parse_qos(_whole(_QOS, ask(*_QOS)))
+            settings["qos"] = parse_qos(_whole(_QOS, ask(*_QOS)), notes=notes)
     except InputError as error:
         raise AdapterError(f"the cluster's configuration cannot be read: {error.problems[0]}") from error
     return settings
@@ -115,6 +117,26 @@ def read_shares(ask: Ask) -> ShareTree | None:
         return parse_shares(_whole(_SHARES, ask(*_SHARES)))
     except InputError as error:
         raise AdapterError(f"sshare's answer cannot be read: {error.problems[0]}") from error
+
+
+def read_sharing(ask: Ask) -> dict[str, str]:
+    """Return the partitions of which each node, or block of nodes, is for one user or job at a time.
+
+    Parameters
+    ----------
+    ask : Ask
+
+    Returns
+    -------
+    dict of str to str
+        Name to USER, MCS or TOPO.
+
+    Raises
+    ------
+    AdapterError
+        If the command fails or its answer is cut off.
+    """
+    return sharing_of(_whole(_PARTITIONS, ask(*_PARTITIONS)))
 
 
 def merged(live: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,19 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from evenhand.model import Snapshot
-from evenhand.systems.slurm.adapter.jobs import Job, Node
+from evenhand.systems.slurm.adapter.fit import ALONE
+from evenhand.systems.slurm.adapter.jobs import Job
+from evenhand.systems.slurm.adapter.nodes import Node
 from evenhand.systems.slurm.adapter.spread import Free, Piece
 
-__all__ = ["build", "left_out"]
+__all__ = ["Beside", "build", "left_out"]
 
 #: Reasons for which a job waits that would start if there were room.
 WAITS = {"None", "Priority", "Resources", ""}
 _STATES = {"RUNNING": "running", "SUSPENDED": "preempted", "STOPPED": "suspended", "COMPLETING": "preempting"}
 _NEVER_RESERVED = "reserved:never"  # no feature of a node: those have no colon
 _TIME_END = 4_000_000_000.0  # Slurm's "never" lies beyond
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What is known of a cluster beside its jobs and nodes.
+
+    Attributes
+    ----------
+    version : str or None
+        Slurm's release; None: not known.
+    licences : mapping of str to int
+        How many of each are free.
+    sharing : mapping of str to str
+        Partitions of which each node is for one user's jobs, or a block of nodes for one job: USER, TOPO.
+    own_rules : bool
+        Whether Slurm's own rules plan: those of other systems know of no jobs that take entire nodes.
+    """
+
+    version: str | None = None
+    licences: Mapping[str, int] = field(default_factory=dict)
+    sharing: Mapping[str, str] = field(default_factory=dict)
+    own_rules: bool = True
 
 
 def build(
@@ -28,6 +53,7 @@ def build(
     released: Collection[str] = (),
     accounts: Mapping[str, tuple[str | None, float]] | None = None,
     later: Mapping[str, float] | None = None,
+    beside: Beside | None = None,
 ) -> Snapshot:
     """Return the snapshot of jobs and nodes.
 
@@ -48,6 +74,7 @@ def build(
         Parent and weight of accounts, by name; they are pools even without jobs.
     later : mapping of str to float, optional
         Nodes of reservations that begin later, and when: a job that may still run then starts elsewhere.
+    beside : Beside, optional
 
     Returns
     -------
@@ -55,49 +82,73 @@ def build(
         Memory is in MiB. Nodes are called for by features, partitions and, for jobs that name several, by
         those together; a job's pool is its first partition's. Suspended jobs keep all but their cpus, stopped
         ones all. Jobs that were held while they run are no victims, as they are not to
-        start again.
+        start again. Jobs that wait and are not planned for ask for nothing: their setting ``waits_for`` says
+        why. Nodes that one user's jobs have for themselves take no work.
 
     Notes
     -----
     O(jobs + nodes).
     """
+    beside = beside or Beside()
+    apart = {node for job in jobs if _sharing(job, beside) in ALONE for node in job.parts}
+    nodes = [replace(node, schedulable=False) if node.name in apart else node for node in nodes]
     places = {node.name for node in nodes}
+    waits = _Waits(jobs, nodes, released, beside)
+    live = [job for job in jobs if job.parts or job.state == "PENDING"]
+    asking = [job for job in live if job.state == "PENDING" and not waits.why(job)]
+    wanted = sorted({name for job in asking for name in job.licences})
     resources = sorted({r for node in nodes for r in node.capacity} | {"cpu", "memory"})
-    largest = _largest(nodes)
-    live = [
-        job
-        for job in jobs
-        if job.parts or (_waits(job, released) and not _why_not(job, places, largest, len(nodes)))
-    ]
     choices = {job.partition for job in live if "," in job.partition}
     later = later or {}
     until = min(later.values(), default=_TIME_END)
-    calls = {job.name: _calls(job, now, until) for job in live if job.state == "PENDING"}
+    calls = {job.name: _calls(job, now, until) for job in asking}
     free = Free(nodes, _held(live))
-    waiting = sorted((job for job in live if job.name in calls), key=lambda job: (-job.priority, job.number))
-    pieces = {job.name: free.pieces(job, calls[job.name]) for job in waiting}
+    ranked = sorted(asking, key=lambda job: (-job.priority, job.number, job.task))
+    pieces = {job.name: free.pieces(job, calls[job.name]) for job in ranked}
+    order = {job.name: n for n, job in enumerate(sorted(live, key=lambda job: (job.number, job.task)))}
     operations, allocations, requests = [], [], []
     names: set[str] = set()
     for job in live:
         first = job.partition.split(",")[0]
         pool = {"partition": first, "account": job.account, "user": job.user}[pools] or "none"
         names.add(pool)
-        parts = sum(piece.count for piece in pieces.get(job.name, ())) or job.count
-        operations.append(_operation(job, pool, now, gang=parts > 1))
-        if job.state == "PENDING":
-            for place, piece in enumerate(pieces[job.name]):
-                requests.append(_request(job, piece, place, calls[job.name], resources, now))
-        else:
-            may = job.requeue and job.single and not (job.state == "RUNNING" and job.held)
-            may = may and (preemptible is None or preemptible(job))
-            for node, part in job.parts.items():
-                if node in places:
-                    allocations.append(_allocation(job, node, part, may, leaving, now))
+        mine = pieces.get(job.name, [])
+        several = sum(piece.count for piece in mine) > 1 or (not mine and job.count > 1)
+        operations.append(_operation(job, pool, now, order[job.name], waits.why(job), gang=several))
+        if beside.own_rules and (job.parts or mine):
+            operations[-1]["settings"] |= _own(job)
+        for place, piece in enumerate(mine):
+            row = _request(job, piece, place, calls[job.name], resources, now)
+            if not several:
+                row["resources"] |= _licences(job)
+            requests.append(row)
+        if several and mine and job.licences:
+            requests.append(
+                {"name": f"{job.name}/licenses", "operation": job.name, "resources": _licences(job)}
+                | {"submit_time": min(job.submitted, now)}
+            )
+        may = job.requeue and job.single and not (job.state == "RUNNING" and job.held)
+        may = may and bool(job.parts) and (preemptible is None or preemptible(job))
+        for node, part in job.parts.items():
+            if node in places:
+                allocations.append(_allocation(job, node, part, may, leaving, now))
+        if job.parts and (own := {n: v for n, v in _licences(job).items() if n[8:] in wanted}):
+            allocations.append(_allocation(job, None, own, may, leaving, now))
     return Snapshot.from_dict(
         {
             "now": now,
+            "root": {"settings": {"slurm_version": beside.version} if beside.version else {}},
             "resources": {
-                name: {"quantum": 1, "available_after_preemption": name == "cpu"} for name in resources
+                **{name: {"quantum": 1, "available_after_preemption": name == "cpu"} for name in resources},
+                **{
+                    f"license/{name}": {
+                        "quantum": 1,
+                        "scope": "cluster",
+                        "capacity": beside.licences.get(name, 0)
+                        + sum(job.licences.get(name, 0) for job in live if job.parts),
+                    }
+                    for name in wanted
+                },
             },
             "nodes": [
                 {
@@ -121,6 +172,26 @@ def build(
             "requests": requests,
         }
     )
+
+
+def _licences(job: Job) -> dict[str, int]:
+    return {f"license/{name}": count for name, count in job.licences.items()}
+
+
+def _own(job: Job) -> dict[str, Any]:
+    """Return what Slurm's own rules read of a job beyond amounts."""
+    found: dict[str, Any] = {}
+    if job.sharing == "NODE":
+        found["exclusive"] = True
+    if job.time_min is not None:
+        found["time_min"] = job.time_min
+    return found
+
+
+def _sharing(job: Job, beside: Beside) -> str:
+    """Return whom a job shares its nodes with, by itself or by its partition."""
+    by_partition = (beside.sharing.get(name, "") for name in job.partition.split(","))
+    return job.sharing if job.sharing in ALONE else next(filter(None, by_partition), job.sharing)
 
 
 def _held(live: list[Job]) -> dict[str, dict[str, int]]:
@@ -153,12 +224,14 @@ def _pools(names: set[str], accounts: Mapping[str, tuple[str | None, float]]) ->
     return rows
 
 
-def left_out(jobs: list[Job], nodes: list[Node], released: Collection[str] = ()) -> dict[str, list[str]]:
+def left_out(
+    jobs: list[Job], nodes: list[Node], released: Collection[str] = (), beside: Beside | None = None
+) -> dict[str, list[str]]:
     """Return the jobs that wait for room and are no requests of the snapshot, by what a driver cannot judge.
 
     Parameters
     ----------
-    jobs, nodes, released
+    jobs, nodes, released, beside
         As of `build`.
 
     Returns
@@ -170,41 +243,61 @@ def left_out(jobs: list[Job], nodes: list[Node], released: Collection[str] = ())
     -----
     O(jobs + nodes).
     """
-    places, largest = {node.name for node in nodes}, _largest(nodes)
+    waits = _Waits(jobs, nodes, released, beside or Beside())
     found: dict[str, list[str]] = {}
     for job in jobs:
-        why = _why_not(job, places, largest, len(nodes)) if _waits(job, released) else ""
-        if why:
+        if job.state == "PENDING" and waits.for_room(job) and (why := waits.unfit(job)):
             found.setdefault(why, []).append(job.name)
     return found
 
 
-def _waits(job: Job, released: Collection[str]) -> bool:
-    asks = not job.held and set(job.reason.split(",")) <= WAITS
-    return job.state == "PENDING" and (asks or job.name in released)
+class _Waits:
+    """Which jobs wait for room, and which of them can be planned for."""
 
+    def __init__(self, jobs: list[Job], nodes: list[Node], released: Collection[str], beside: Beside) -> None:
+        self._places = {node.name for node in nodes}
+        self._largest: dict[str, int] = {}
+        for node in nodes:
+            for name, amount in node.capacity.items():
+                self._largest[name] = max(self._largest.get(name, 0), amount)
+        self._nodes, self._released, self._beside = len(nodes), released, beside
+        self._known = set(beside.licences) | {name for job in jobs if job.parts for name in job.licences}
 
-def _why_not(job: Job, places: set[str], largest: Mapping[str, int], nodes: int) -> str:
-    """Return what a waiting job asks for that cannot be judged, or could never be had."""
-    if job.unfit:
-        return job.unfit
-    if not places.issuperset(job.required):
-        return "a node that is not there"
-    needs = job.needs
-    if job.tasks:  # each task fits on a node, however many there are
-        cpus = needs["cpu"] // job.tasks
-        needs = {"cpu": cpus, "memory": job.per_cpu * cpus or needs.get("memory", 0)}
-    if job.count > nodes or any(amount > largest.get(name, 0) for name, amount in needs.items()):
-        return "more than there is"
-    return ""
+    def why(self, job: Job) -> str:
+        """Return why a job that waits is not planned for; empty if it is, or does not wait."""
+        if job.state != "PENDING":
+            return ""
+        if not self.for_room(job):
+            return job.reason or "it is held"
+        return self.unfit(job)
 
+    def for_room(self, job: Job) -> bool:
+        """Whether a waiting job would start if there were room."""
+        asks = not job.held and set(job.reason.split(",")) <= WAITS
+        return asks or job.name in self._released or (job.task >= 0 and str(job.array) in self._released)
 
-def _largest(nodes: list[Node]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for node in nodes:
-        for name, amount in node.capacity.items():
-            found[name] = max(found.get(name, 0), amount)
-    return found
+    def unfit(self, job: Job) -> str:
+        """Return what a waiting job asks for that cannot be judged, or could never be had."""
+        if job.unfit:
+            return job.unfit
+        sharing = _sharing(job, self._beside)
+        if sharing in ALONE:
+            return ALONE[sharing]
+        if sharing and not self._beside.own_rules:
+            return "entire nodes"
+        if not self._places.issuperset(job.required):
+            return "a node that is not there"
+        if not self._known.issuperset(job.licences):
+            return "a license that is not there"
+        needs = job.needs
+        if job.tasks:  # each task fits on a node, however many there are
+            cpus = needs["cpu"] // job.tasks
+            needs = {"cpu": cpus, "memory": job.per_cpu * cpus or needs.get("memory", 0)}
+        if job.count > self._nodes or any(
+            amount > self._largest.get(name, 0) for name, amount in needs.items()
+        ):
+            return "more than there is"
+        return ""
 
 
 def _several(node: Node, choices: Collection[str]) -> list[str]:
@@ -216,8 +309,8 @@ def _several(node: Node, choices: Collection[str]) -> list[str]:
     ]
 
 
-def _operation(job: Job, pool: str, now: float, *, gang: bool) -> dict[str, Any]:
-    row = {
+def _operation(job: Job, pool: str, now: float, order: int, why: str, *, gang: bool) -> dict[str, Any]:
+    row: dict[str, Any] = {
         "name": job.name,
         "pool": pool,
         "user": job.user,
@@ -227,7 +320,8 @@ def _operation(job: Job, pool: str, now: float, *, gang: bool) -> dict[str, Any]
         "priority": job.priority,
         "start_time": min(job.submitted, now),
         "gang": gang,
-        "order": job.number,
+        "order": order,
+        "settings": {"waits_for": why} if why else {},
     }
     return {key: value for key, value in row.items() if value != ""}
 
@@ -252,12 +346,12 @@ def _request(
 
 
 def _allocation(
-    job: Job, node: str, part: Mapping[str, int], may: bool, leaving: Mapping[str, str], now: float
+    job: Job, node: str | None, part: Mapping[str, int], may: bool, leaving: Mapping[str, str], now: float
 ) -> dict[str, Any]:
     state = _STATES[job.state]
     started = min(job.started or 0.0, now)
     row: dict[str, Any] = {
-        "name": f"{job.name}@{node}",
+        "name": f"{job.name}@{node or 'licenses'}",
         "operation": job.name,
         "node": node,
         "resources": dict(part),

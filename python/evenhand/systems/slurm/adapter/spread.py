@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from evenhand.systems.slurm.adapter.jobs import Job, Node
+from evenhand.systems.slurm.adapter.jobs import Job
+from evenhand.systems.slurm.adapter.nodes import Node
 
 __all__ = ["Free", "Piece"]
 

@@ -18,9 +18,9 @@ ENDED |= {"BOOT_FAIL", "DEADLINE", "REVOKED"}
 _HELD = {"RESV_DEL_HOLD", "REQUEUE_HOLD", "SPECIAL_EXIT", "REQUEUE_FED"}
 _BY_NAME = {"JobHeldUser", "JobHeldAdmin"}  # a requeuehold says "job requeued in held state"
 _BASES = ("PENDING", "RUNNING", "SUSPENDED")
-# Until 23.02 one word stands for all: a flag hides the state that it belongs to.
+# One word stands for all in JSON until 23.02, and in text: a flag hides the state that it belongs to.
 _FLAGS = dict.fromkeys(("CONFIGURING", "SIGNALING", "RESIZING", "POWER_UP_NODE"), "RUNNING")
-_FLAGS |= dict.fromkeys((*_HELD, "REQUEUED"), "PENDING")
+_FLAGS |= dict.fromkeys((*_HELD, "REQUEUED", "EXPEDITING", "LAUNCH_FAILED", "RECONFIG_FAIL"), "PENDING")
 # Data is staged out when the job has ended and its nodes are free.
 _FLAGS |= {"STAGE_OUT": "COMPLETED"}
 _STANDINGS: dict[str, State] = {

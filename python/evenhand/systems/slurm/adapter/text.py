@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import datetime
 from typing import Any
 
 from evenhand.adapters.protocol import AdapterError
 
-__all__ = ["amounts", "instant", "number", "rows", "split_hosts", "tokens", "words"]
+__all__ = [
+    "GARBLED",
+    "amounts",
+    "document",
+    "instant",
+    "number",
+    "rows",
+    "split_hosts",
+    "tokens",
+    "version_in",
+    "words",
+]
+
+#: What JSON of another shape than Slurm's raises where it is read; an infinite number the last.
+GARBLED = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
 
 _UNITS = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1024**2, "P": 1024**3}
 _HOSTS = 1_000_000
@@ -114,3 +129,44 @@ def rows(text: str, columns: int, *, bars: bool = False) -> list[list[str]]:
 def tokens(line: str) -> dict[str, str]:
     """Return ``Key=value`` words of a line of ``scontrol -o``; only for lines without people's own words."""
     return dict(re.findall(r"(\S+?)=(\S*)", line))
+
+
+def document(text: str, table: str) -> list[dict[str, Any]]:
+    """Return a table of what a command printed with ``--json``.
+
+    Raises
+    ------
+    AdapterError
+        If it is incomplete, has no such table, or reports errors.
+    """
+    try:
+        data = json.loads(text, strict=False)  # names may hold control characters
+        found = data[table]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise AdapterError(f"the answer is cut off or is not JSON of {table}: {error}") from error
+    errors = data.get("errors")
+    if errors:
+        raise AdapterError(f"Slurm answers with errors: {str(errors)[:200]}")
+    if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
+        raise AdapterError(f"{table} is not a list of objects")
+    return found
+
+
+_RELEASE = re.compile(r"\b(\d{2})\.(\d{2})(?:\.(\d+))?\b")
+_META_WITHIN = 20_000  # characters from the beginning or the end
+_META = re.compile(r'"release"\s*:\s*"([^"]*)"')
+
+
+def version_in(text: str) -> str | None:
+    """Return the release that a text names, as ``22.05.8``; None: it names none.
+
+    Parameters
+    ----------
+    text : str
+        ``slurm 26.05.3``, or JSON of a command, whose ``meta`` says it.
+    """
+    if text.lstrip().startswith("{"):
+        said = _META.search(text[:_META_WITHIN]) or _META.search(text[-_META_WITHIN:])
+        text = said[1] if said else ""
+    found = _RELEASE.search(text)
+    return None if found is None else ".".join(filter(None, found.groups()))

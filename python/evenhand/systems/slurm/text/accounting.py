@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Container, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from evenhand.building.problems import nearest, shorten
+from evenhand.building.problems import nearest, nearest_of, shorten
 from evenhand.config.rows import raise_found
 from evenhand.systems.slurm.text.values import Found, grace, read_value, seconds, whole
 
@@ -30,6 +31,15 @@ _SHARE_NAMES = """
     Account Cluster EffectvUsage FairShare GrpTRESMins GrpTRESRaw ID LevelFS NormShares NormUsage Partition
     RawShares RawUsage TRESRunMins User
 """
+
+
+#: What prints each table with its columns.
+_COMMANDS = {
+    "sacctmgr show qos": "sacctmgr -P show qos",
+    "sacctmgr show assoc": "sacctmgr -P show assoc",
+    "sshare": "sshare -a -m -P",
+}
+_DUMPED = re.compile(r"(# To edit this file|(Cluster|Parent|Account|User|QOS) - ')")
 
 
 def _mode(text: str) -> str | None:
@@ -74,13 +84,16 @@ def association_name(account: str, user: str = "", partition: str = "") -> str:
     return "/".join(filter(None, (account, user, partition)))
 
 
-def parse_qos(text: str) -> dict[str, dict[str, Any]]:
+def parse_qos(text: str, *, notes: list[str] | None = None) -> dict[str, dict[str, Any]]:
     r"""Return the QOS that ``sacctmgr show qos -P`` prints.
 
     Parameters
     ----------
     text : str
         With its header; ``-p`` does, too, and any ``format=`` that has Name.
+    notes : list of str, optional
+        What changes no decision is added to it: columns that are not known, and QOS that others may preempt
+        and the list lacks.
 
     Returns
     -------
@@ -90,8 +103,8 @@ def parse_qos(text: str) -> dict[str, dict[str, Any]]:
     Raises
     ------
     InputError
-        With a problem for each column that sacctmgr does not have and each value that cannot be read; its
-        row is the number of the line.
+        With a problem for each value that cannot be read, each column that seems to be one that counts,
+        misspelt, and what another command prints; its row is the number of the line.
 
     Examples
     --------
@@ -100,10 +113,16 @@ def parse_qos(text: str) -> dict[str, dict[str, Any]]:
     """
     found = Found("sacctmgr show qos")
     qos: dict[str, dict[str, Any]] = {}
-    for line, row in _rows(text, ("Name",), [*_QOS, *_QOS_NAMES.split()], found):
+    for line, row in _rows(text, ("Name",), [*_QOS, *_QOS_NAMES.split()], found, ("Name", *_QOS)):
         _once(row["Name"], qos, line, "Name", found)
         qos[row["Name"]] = _values(_QOS, row, line, found)
     raise_found(found.problems)
+    for name, fields in qos.items():
+        if lacking := [other for other in fields.get("Preempt", ()) if other not in qos]:
+            found.notes.append(f"QOS {name} may preempt {', '.join(lacking)}, which the list lacks")
+            fields["Preempt"] = [other for other in fields["Preempt"] if other in qos]
+    if notes is not None:
+        notes += found.notes
     return qos
 
 
@@ -130,7 +149,11 @@ def parse_associations(text: str, *, cluster: str | None = None) -> dict[str, in
     found = Found("sacctmgr show assoc")
     priorities: dict[str, int] = {}
     for line, row in _rows(
-        text, ("Account", "User", "Priority"), [*_ASSOC_NAMES.split(), "Def QOS", "Par Name"], found
+        text,
+        ("Account", "User", "Priority"),
+        [*_ASSOC_NAMES.split(), "Def QOS", "Par Name"],
+        found,
+        ("Account", "User", "Partition", "Priority"),
     ):
         if cluster is not None and row.get("Cluster", cluster) != cluster:
             continue
@@ -171,7 +194,8 @@ def parse_shares(text: str) -> ShareTree:
     found = Found("sshare")
     tree: dict[str | int, dict[str, Any]] = {}
     above: list[str] = []
-    for line, row in _rows(text, ("Account", "User", "RawShares", "RawUsage"), _SHARE_NAMES.split(), found):
+    needed = ("Account", "User", "RawShares", "RawUsage")
+    for line, row in _rows(text, needed, _SHARE_NAMES.split(), found, (*needed, "Partition")):
         account = row["Account"].lstrip(" ")
         depth = len(row["Account"]) - len(account)
         name = association_name(account, row["User"], row.get("Partition", ""))
@@ -211,7 +235,7 @@ def _once(name: str, known: Container[Any], line: int, field: str, found: Found)
 
 
 def _rows(
-    text: str, needed: tuple[str, ...], known: list[str], found: Found
+    text: str, needed: tuple[str, ...], known: list[str], found: Found, read: Container[str | None] = ()
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the number of each line and its cells by column; the first line names the columns."""
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
@@ -219,16 +243,27 @@ def _rows(
     names = head.split("|")
     trailing = names[-1] == ""  # of -p
     columns = names[:-1] if trailing else names
+    wanted = _COMMANDS[found.table]
+    if any(_DUMPED.match(line) for _, line in lines[:20]):
+        message = f"this is what sacctmgr dump writes; wanted is what {wanted} prints"
+        found.add(first, columns[0], "syntax", shorten(head), message)
+        return
+    if "JobID" in columns:
+        message = f"this is what sacct prints, of jobs; wanted is what {wanted} prints"
+        found.add(first, "JobID", "syntax", shorten(head), message)
+        return
     for name in columns:
-        if name not in known:
-            found.add(
-                first, name, "unknown_field", None, f"column {shorten(name)} is unknown{nearest(name, known)}"
-            )
+        if name in known:
+            continue
+        message = f"column {shorten(name)} is unknown{nearest(name, known)}"
+        if nearest_of(name, known) in read:
+            found.add(first, name, "unknown_field", None, message)
+        else:
+            found.note(first, message)
     for name in needed:
         if name not in columns:
-            found.add(
-                first, name, "required", None, f"there is no column {name}; the first line has the columns"
-            )
+            message = f"there is no column {name}; the first line has the columns, as {wanted} prints them"
+            found.add(first, name, "required", None, message)
     if found.problems:
         return
     for number, line in lines[1:]:

@@ -1,21 +1,22 @@
-"""Slurm's own configuration texts: slurm.conf, and what ``scontrol show partition`` prints."""
+"""slurm.conf as settings."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from evenhand.building.problems import nearest, shorten
+from evenhand.building.problems import nearest, nearest_of, shorten
 from evenhand.config.rows import raise_found
-from evenhand.systems.slurm.settings import FLAGS
-from evenhand.systems.slurm.text.names import CLUSTER, LINES, PARTITION, SHOWN
+from evenhand.systems.slurm.text.lines import Line, lines_of, pairs_of
+from evenhand.systems.slurm.text.names import CLUSTER, LINES, OLD, PARTITION
 from evenhand.systems.slurm.text.nodes import NodeSets
+from evenhand.systems.slurm.text.partitions import partition_of
 from evenhand.systems.slurm.text.values import (
     Found,
     decimal,
     flag,
-    grace,
     plain,
     preempt_type,
     read_value,
@@ -23,47 +24,7 @@ from evenhand.systems.slurm.text.values import (
     whole,
 )
 
-__all__ = ["read_conf", "read_partitions"]
-
-_NONE = "No partitions in the system"  # what scontrol prints then
-_PAIR = re.compile(r'\s*([A-Za-z][\w/:-]*)\s*=\s*("[^"]*"|\S*)')
-
-
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the number and the text of every line that says something; a backslash continues it."""
-    begun, number = "", 0
-    for place, line in enumerate(text.splitlines(), 1):
-        plain = re.sub(r"(?<!\\)#.*", "", line).rstrip()
-        number = number or place
-        if plain.endswith("\\"):
-            begun += plain[:-1] + " "
-            continue
-        whole, begun = begun + plain, ""
-        if whole.strip():
-            yield number, whole.strip()
-        number = 0
-    if begun.strip():
-        yield number, begun.strip()
-
-
-def _pairs(line: str, number: int, found: Found) -> list[tuple[str, str]]:
-    pairs: list[tuple[str, str]] = []
-    place = 0
-    if line.split(maxsplit=1)[0].lower() == "include":
-        found.add(number, "include", "syntax", shorten(line), "include is not followed: give that text, too")
-        return pairs
-    while place < len(line):
-        match = _PAIR.match(line, place)
-        if match is None:
-            rest = line[place:].strip()
-            found.add(number, rest.split()[0], "syntax", shorten(rest), f"{shorten(rest)} is no name=value")
-            return pairs
-        pairs.append((match[1], match[2].strip('"')))
-        place = match.end()
-        if not line[place:].strip():
-            break
-    return pairs
-
+__all__ = ["read_conf"]
 
 _CLUSTER: Mapping[str, Callable[[str], Any]] = {
     "PreemptType": preempt_type,
@@ -119,82 +80,134 @@ _PASSES: Mapping[str, Callable[[str], Any]] = {
     "bf_window_linear": whole,
 }
 _OLD = {f"preempt_{name}": name for name in ("reorder_count", "strict_order", "youngest_first")}
-_PARTITION: Mapping[str, Callable[[str], Any]] = {
-    "PriorityTier": whole,
-    "PriorityJobFactor": whole,
-    "PreemptMode": plain,
-    "GraceTime": grace,
-    "OverSubscribe": plain,
-    "Nodes": plain,
-    "State": plain,
-    "Default": flag,
-    "MaxTime": seconds,
-    "DefaultTime": seconds,
-    "QOS": lambda text: None if text.upper() in ("", "N/A") else text,
-}
+
+#: Lines of which a file may have several.
+_LISTED = ("SlurmctldHost",)
 
 
-def _parameters(name: str, text: str, number: int, found: Found, before: Mapping[str, Any]) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a file says last of a parameter, and where."""
+
+    value: str
+    line: Line
+
+
+def _parameters(name: str, said: Said, found: Found, before: Mapping[str, Any]) -> dict[str, Any]:
     """Read what PreemptParameters, or the older SchedulerParameters, say of preemption."""
     settings: dict[str, Any] = {}
-    for part in filter(None, (part.strip() for part in text.split(","))):
+    at = said.line
+    for part in filter(None, (part.strip() for part in said.value.split(","))):
         key, equals, value = part.partition("=")
         if name == "SchedulerParameters":
             if key in _PASSES:
-                settings |= read_value(_PASSES, key, value if equals else "yes", number, found)
+                given = value if equals else "yes"
+                settings |= read_value(_PASSES, key, given, at.number, found, at.place)
             if key not in _OLD:
                 continue
             key = _OLD[key]
         if key not in _PARAMETERS:
             message = f"{key} is unknown{nearest(key, list(_PARAMETERS))}"
-            found.add(number, f"{name}.{key}", "unknown_field", None, message)
+            if nearest_of(key, list(_PARAMETERS)):
+                found.add(at.number, f"{name}.{key}", "unknown_field", None, message, at.place)
+            else:
+                found.note(at.number, f"{name}: {message}", at.place)
             continue
-        said = read_value(_PARAMETERS, key, value if equals else "yes", number, found)
+        read = read_value(_PARAMETERS, key, value if equals else "yes", at.number, found, at.place)
         earlier = settings.get(key, before.get(key))
-        if earlier is not None and said.get(key, earlier) != earlier:
-            message = f"{key} is {earlier} and {said[key]}; releases differ in which they take: leave one"
-            found.add(number, f"{name}.{key}", "unique", None, message)
-        settings |= said
+        if earlier is not None and read.get(key, earlier) != earlier:
+            message = f"{key} is {earlier} and {read[key]}; releases differ in which they take: leave one"
+            found.add(at.number, f"{name}.{key}", "unique", None, message, at.place)
+        settings |= read
     return settings
 
 
-def _once(name: str | None, seen: set[str], number: int, found: Found) -> None:
-    """Refuse what is said twice: of two values Slurm takes the last, and writes that to its log only."""
-    if name in seen:
-        message = f"{name} appears twice, and Slurm uses the last; keep one"
-        found.add(number, name, "unique", None, message)
-    elif name is not None:
-        seen.add(name)
+class _File:
+    """What the lines of a file add up to."""
+
+    def __init__(self, found: Found) -> None:
+        self.found = found
+        self.said: dict[str, Said] = {}
+        self.partitions: dict[str, dict[str, Any]] = {}
+        self.sets = NodeSets()
+        self._defaults: dict[str, Any] = {}
+        self._known = {name.lower(): name for name in (*CLUSTER, *LINES, *OLD)}
+        self._read = {*_CLUSTER, "PreemptParameters", "SchedulerParameters", *LINES}
+
+    def take(self, line: Line) -> None:
+        """Take a line into account; of a parameter that is there twice the last counts."""
+        pairs = pairs_of(line, self.found)
+        if not pairs:
+            return
+        (key, value), *rest = pairs
+        name = self._known.get(key.lower())
+        if name == "PartitionName":
+            self._partition(value, rest, line)
+        elif name in LINES:
+            self.sets.read(name, pairs, line.number, self.found)
+        elif rest:
+            message = f"{shorten(rest[0][0])} stands behind {shorten(key)}; Slurm reads one parameter a line"
+            self.found.add(line.number, rest[0][0], "syntax", None, message, line.place)
+        elif name is None:
+            self._unknown(key, line)
+        else:
+            if name in OLD:
+                self.found.note(
+                    line.number, f"{name} is a word of other releases; no plan reads it", line.place
+                )
+            elif name in self.said and name not in _LISTED and value != self.said[name].value:
+                self.found.note(line.number, f"{name} is there twice; this one counts", line.place)
+            self.said[name] = Said(value, line)
+
+    def _unknown(self, key: str, line: Line) -> None:
+        known = sorted(self._known.values())
+        message = f"{shorten(key)} is unknown{nearest(key, known)}"
+        if nearest_of(key, known) in self._read:
+            self.found.add(line.number, key, "unknown_field", None, message, line.place)
+        else:
+            self.found.note(line.number, message, line.place)
+
+    def _partition(self, value: str, pairs: list[tuple[str, str]], line: Line) -> None:
+        of = partition_of(pairs, line.number, self.found, PARTITION, line.place)
+        if value.upper() == "DEFAULT":
+            self._defaults |= of
+            return
+        for one in value.split(","):
+            if one in self.partitions:
+                self.found.note(line.number, f"partition {one} is there twice; this one counts", line.place)
+            self.partitions[one] = {"Nodes": "", **self._defaults, **of}
+
+    def settings(self) -> dict[str, Any]:
+        """Return what it all says."""
+        settings: dict[str, Any] = {}
+        for name, said in self.said.items():
+            if name in ("PreemptParameters", "SchedulerParameters"):
+                settings |= _parameters(name, said, self.found, settings)
+            elif name in _CLUSTER:
+                settings |= read_value(
+                    _CLUSTER, name, said.value, said.line.number, self.found, said.line.place
+                )
+        settings.setdefault("SchedulerType", "sched/backfill")  # the file's default
+        last = [name for name, partition in self.partitions.items() if partition.get("Default")][-1:]
+        for name, partition in self.partitions.items():
+            partition["Nodes"] = self.sets.expanded(partition["Nodes"])
+            if partition.get("Default"):
+                partition["Default"] = name in last
+        return settings | ({"partitions": self.partitions} if self.partitions else {})
 
 
-def _partition(
-    pairs: list[tuple[str, str]], number: int, found: Found, known: frozenset[str]
-) -> dict[str, Any]:
-    by_case = {name.lower(): name for name in known | set(_PARTITION)}
-    partition: dict[str, Any] = {}
-    seen: set[str] = set()
-    for key, value in pairs:
-        name = by_case.get(key.lower())
-        _once(name, seen, number, found)
-        name = {"Shared": "OverSubscribe"}.get(name or "", name)
-        if name is None:
-            message = f"{key} is unknown{nearest(key, sorted(by_case.values()))}"
-            found.add(number, key, "unknown_field", None, message)
-        elif name == "Priority":  # the older word for both
-            for each in ("PriorityTier", "PriorityJobFactor"):
-                partition |= read_value(_PARTITION, each, value, number, found)
-        elif name in _PARTITION:
-            partition |= read_value(_PARTITION, name, value, number, found)
-    return partition
-
-
-def read_conf(text: str) -> dict[str, Any]:
+def read_conf(text: str, *, path: Path | None = None, notes: list[str] | None = None) -> dict[str, Any]:
     """Return the settings that a slurm.conf makes.
 
     Parameters
     ----------
     text : str
         The entire file; names are compared without regard to case, as Slurm does.
+    path : Path, optional
+        Where it is from: files that it includes are read, too.
+    notes : list of str, optional
+        What changes no decision is added to it: words that are not known, and parameters that are there
+        twice.
 
     Returns
     -------
@@ -204,94 +217,21 @@ def read_conf(text: str) -> dict[str, Any]:
     Raises
     ------
     InputError
-        With a problem for each parameter that slurm.conf does not have or whose value cannot be read; its
-        row is the number of the line.
+        With a problem for each line that Slurm refuses, each parameter whose value cannot be read, and each
+        unknown one that seems to be one that counts, misspelt; its row is the number of the line.
 
     Notes
     -----
-    ``include`` lines are refused: give the included text, too. So is a parameter or a partition that is there
-    twice, of which Slurm goes by the last. A partition without ``Nodes`` has none; names of node sets stand
-    for their nodes. Source: slurm.conf, manual page.
+    Of a parameter, a partition or a default partition that is there twice the last counts. A partition
+    without ``Nodes`` has none; names of node sets stand for their nodes. Source: slurm.conf, manual page.
     """
     found = Found("slurm.conf")
-    settings: dict[str, Any] = {}
-    partitions: dict[str, dict[str, Any]] = {}
-    defaults: dict[str, Any] = {}
-    seen: set[str] = set()
-    sets = NodeSets()
-    by_case = {name.lower(): name for name in (*CLUSTER, *LINES)}
-    for number, line in _lines(text):
-        pairs = _pairs(line, number, found)
-        if not pairs:
-            continue
-        first, value = pairs[0]
-        name = by_case.get(first.lower())
-        if name == "PartitionName":
-            of = _partition(pairs[1:], number, found, PARTITION)
-            if value.upper() == "DEFAULT":
-                defaults |= of
-            else:
-                for one in value.split(","):
-                    _once(f"PartitionName={one}", seen, number, found)
-                    partitions[one] = {"Nodes": "", **defaults, **of}
-            continue
-        if name in LINES:
-            sets.read(name, pairs, number, found)
-            continue
-        for key, said in pairs:
-            name = by_case.get(key.lower())
-            _once(name, seen, number, found)
-            if name in ("PreemptParameters", "SchedulerParameters"):
-                settings |= _parameters(name, said, number, found, settings)
-            elif name is not None and name in _CLUSTER:
-                settings |= read_value(_CLUSTER, name, said, number, found)
-            elif name is None:
-                message = f"{key} is unknown{nearest(key, sorted(by_case.values()))}"
-                found.add(number, key, "unknown_field", None, message)
-    for partition in partitions.values():
-        partition["Nodes"] = sets.expanded(partition["Nodes"])
+    file = _File(found)
+    for line in lines_of(text, found, path):
+        file.take(line)
+    settings = file.settings()
+    found.problems.sort(key=lambda problem: problem.row or 0)
     raise_found(found.problems)
-    settings.setdefault("SchedulerType", "sched/backfill")  # the file's default
-    return settings | ({"partitions": partitions} if partitions else {})
-
-
-def read_partitions(text: str) -> dict[str, dict[str, Any]]:
-    """Return the partitions that ``scontrol show partition`` prints, with ``-o`` or without.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    dict
-        Name to fields of `evenhand.systems.slurm.settings.SlurmPartition`.
-
-    Raises
-    ------
-    InputError
-        As `read_conf`.
-    """
-    found = Found("scontrol show partition")
-    partitions: dict[str, dict[str, Any]] = {}
-    current: dict[str, Any] | None = None
-    for number, line in _lines(text):
-        if line.strip() == _NONE:
-            continue
-        pairs = _pairs(line, number, found)
-        if pairs and pairs[0][0] == "PartitionName":
-            current = partitions.setdefault(pairs[0][1], {})
-            pairs = pairs[1:]
-        if current is None:
-            found.add(number, "PartitionName", "required", None, "PartitionName comes first")
-            break
-        current |= _partition(pairs, number, found, SHOWN)
-    for partition in partitions.values():
-        # What a partition inherits is shown as its own, with what only the cluster can be given.
-        if mode := partition.get("PreemptMode"):
-            words = [word for word in mode.split(",") if word.upper() not in FLAGS]
-            partition["PreemptMode"] = ",".join(words) or None
-        if partition.get("Nodes") == "(null)":
-            partition["Nodes"] = ""
-    raise_found(found.problems)
-    return partitions
+    if notes is not None:
+        notes += found.notes
+    return settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["CLUSTER", "LINES", "PARTITION", "SHOWN"]
+__all__ = ["CLUSTER", "LINES", "OLD", "PARTITION", "SHOWN"]
 
 _CLUSTER = """
     AccountingStorageBackupHost AccountingStorageEnforce AccountingStorageExternalHost
@@ -19,45 +19,58 @@ _CLUSTER = """
     DependencyParameters DisableRootJobs EioTimeout EnforcePartLimits Epilog EpilogMsgTime EpilogSlurmctld
     EpilogTimeout ExtSensorsFreq ExtSensorsType FairShareDampeningFactor FederationParameters FirstJobId
     GetEnvTimeout GpuFreqDef GresTypes GroupUpdateForce GroupUpdateTime HashPlugin HealthCheckInterval
-    HealthCheckNodeState HealthCheckProgram HttpParserType InactiveLimit InteractiveStepOptions
-    JobAcctGatherFrequency JobAcctGatherParams JobAcctGatherType JobCompHost JobCompLoc JobCompParams
-    JobCompPass JobCompPassScript JobCompPort JobCompType JobCompUser JobContainerType JobFileAppend
-    JobRequeue JobSubmitPlugins KillOnBadExit KillWait LaunchParameters LaunchType Licenses LogTimeFormat
-    MCSParameters MCSPlugin MailDomain MailProg MaxArraySize MaxBatchRequeue MaxDBDMsgs MaxJobCount
-    MaxJobId MaxMemPerCPU MaxMemPerNode MaxNodeCount MaxStepCount MaxTasksPerNode MessageTimeout
-    MetricsType MinJobAge MpiDefault MpiParams NamespaceType NodeFeaturesPlugins OverTimeLimit
-    PlugStackConfig PluginDir PowerParameters PowerPlugin PrEpParameters PrEpPlugins PreemptExemptTime
-    PreemptMode PreemptParameters PreemptType PriorityCalcPeriod PriorityDecayHalfLife PriorityFavorSmall
-    PriorityFlags PriorityMaxAge PriorityParameters PrioritySiteFactorParameters PrioritySiteFactorPlugin
-    PriorityType PriorityUsageResetPeriod PriorityWeightAge PriorityWeightAssoc PriorityWeightFairshare
+    HealthCheckNodeState HealthCheckProgram HealthCheckTimeout HttpParserType InactiveLimit
+    InteractiveStepOptions JobAcctGatherFrequency JobAcctGatherParams JobAcctGatherType JobCompHost
+    JobCompLoc JobCompParams JobCompPass JobCompPassScript JobCompPort JobCompType JobCompUser
+    JobContainerType JobFileAppend JobRequeue JobSubmitPlugins KillOnBadExit KillWait LaunchParameters
+    LaunchType LicenseParameters Licenses LogTimeFormat MailDomain MailProg MaxArraySize MaxBatchRequeue
+    MaxDBDMsgs MaxJobCount MaxJobId MaxMemPerCPU MaxMemPerNode MaxNodeCount MaxStepCount MaxTasksPerNode
+    MCSParameters MCSPlugin MessageTimeout MetricsAuthUsers MetricsParameters MetricsType MinJobAge
+    MpiDefault MpiParams NamespaceType NodeFeaturesPlugins OverTimeLimit PluginDir PlugStackConfig
+    PowerAction PowerParameters PowerPlugin PreemptExemptTime PreemptMode PreemptParameters PreemptType
+    PrEpParameters PrEpPlugins PriorityCalcPeriod PriorityDecayHalfLife PriorityFavorSmall PriorityFlags
+    PriorityMaxAge PriorityParameters PrioritySiteFactorParameters PrioritySiteFactorPlugin PriorityType
+    PriorityUsageResetPeriod PriorityWeightAge PriorityWeightAssoc PriorityWeightFairshare
     PriorityWeightJobSize PriorityWeightPartition PriorityWeightQOS PriorityWeightTRES PrivateData
     ProctrackType Prolog PrologEpilogTimeout PrologFlags PrologSlurmctld PrologTimeout
     PropagatePrioProcess PropagateResourceLimits PropagateResourceLimitsExcept RebootProgram ReconfigFlags
     RequeueExit RequeueExitHold ResumeFailProgram ResumeProgram ResumeRate ResumeTimeout ResvEpilog
     ResvOverRun ResvProlog ReturnToService RoutePlugin SackdParameters SbcastParameters
     SchedulerParameters SchedulerTimeSlice SchedulerType ScronParameters SelectType SelectTypeParameters
-    SlurmSchedLogFile SlurmSchedLogLevel SlurmUser SlurmctldAddr SlurmctldDebug SlurmctldHost
-    SlurmctldLogFile SlurmctldParameters SlurmctldPidFile SlurmctldPort SlurmctldPrimaryOffProg
-    SlurmctldPrimaryOnProg SlurmctldSyslogDebug SlurmctldTimeout SlurmdDebug SlurmdLogFile
+    SlurmctldAddr SlurmctldDebug SlurmctldHost SlurmctldHttpAuthParameters SlurmctldLogFile
+    SlurmctldParameters SlurmctldPidFile SlurmctldPort SlurmctldPrimaryOffProg SlurmctldPrimaryOnProg
+    SlurmctldSyslogDebug SlurmctldTimeout SlurmdDebug SlurmdHttpAuthParameters SlurmdLogFile
     SlurmdParameters SlurmdPidFile SlurmdPort SlurmdSpoolDir SlurmdSyslogDebug SlurmdTimeout SlurmdUser
-    SrunEpilog SrunPortRange SrunProlog StateSaveLocation SuspendExcNodes SuspendExcParts SuspendExcStates
-    SuspendProgram SuspendRate SuspendTime SuspendTimeout SwitchParameters SwitchType TCPTimeout
-    TLSParameters TLSType TaskEpilog TaskPlugin TaskPluginParam TaskProlog TmpFS TopologyParam
-    TopologyPlugin TrackWCKey TreeWidth UnkillableStepProgram UnkillableStepTimeout UrlParserType UsePAM
-    VSizeFactor WaitTime X11Parameters
+    SlurmSchedLogFile SlurmSchedLogLevel SlurmUser SrunEpilog SrunPortRange SrunProlog StateSaveLocation
+    SuspendExcNodes SuspendExcParts SuspendExcStates SuspendProgram SuspendRate SuspendTime SuspendTimeout
+    SwitchParameters SwitchType TaskEpilog TaskPlugin TaskPluginParam TaskProlog TCPTimeout TLSParameters
+    TLSType TmpFS TopologyParam TopologyPlugin TrackWCKey TreeWidth UnkillableStepProgram
+    UnkillableStepTimeout UrlParserType UsePAM VSizeFactor WaitTime X11Parameters
 """
 
 _PARTITION = """
-    AllocNodes AllowAccounts AllowGroups AllowQos Alternate CpuBind DefCpuPerGPU DefMemPerCPU DefMemPerGPU
-    DefMemPerNode Default DefaultTime DenyAccounts DenyQos DisableRootJobs ExclusiveTopo ExclusiveUser
-    GraceTime Hidden JobDefaults LLN MaxCPUsPerNode MaxCPUsPerSocket MaxMemPerCPU MaxMemPerNode MaxNodes
-    MaxTime MinNodes Nodes OverSubscribe OverTimeLimit PowerDownOnIdle PreemptMode Priority
-    PriorityJobFactor PriorityTier QOS ReqResv ResumeTimeout RootOnly SelectTypeParameters Shared State
-    SuspendTime SuspendTimeout TRESBillingWeights Topology
+    AllocNodes AllowAccounts AllowGroups AllowQos Alternate CpuBind Default DefaultTime DefCpuPerGPU
+    DefMemPerCPU DefMemPerGPU DefMemPerNode DenyAccounts DenyQos DisableRootJobs Exclusive ExclusiveTopo
+    ExclusiveUser GraceTime Hidden JobDefaults LLN MaxCPUsPerNode MaxCPUsPerSocket MaxMemPerCPU
+    MaxMemPerNode MaxNodes MaxTime MinNodes Nodes OverSubscribe OverTimeLimit PowerDownOnIdle PreemptMode
+    Priority PriorityJobFactor PriorityTier QOS ReqResv ResumeTimeout RootOnly SelectTypeParameters Shared
+    State SuspendTime SuspendTimeout Topology TRESBillingWeights
 """
 
-#: Parameters of the cluster as a whole. Source: slurm.conf, manual page (22.05 to 25.05).
+_OLD = """
+    AccountingStorageLoc AccountingStoreJobComment AcctGatherInfinibandType AllowUsers BackupAddr
+    BackupController BurstBufferParameters CacheGroups CheckpointType CryptoType DefaultStorageHost
+    DefaultStorageLoc DefaultStoragePass DefaultStoragePort DefaultStorageType DefaultStorageUser
+    FastSchedule JobCheckpointDir JobCredentialPrivateKey JobCredentialPublicCertificate KeepAliveTime
+    Layouts LayoutsType MemLimitEnforce MsgAggregationParams SallocDefaultCommand SchedulerAuth
+    SchedulerPort SchedulerRootFilter SlurmctldPlugstack SlurmdPlugstack
+"""
+
+#: Parameters of the cluster as a whole. Source: slurm.conf, manual page (22.05 to 26.05).
 CLUSTER: Final = frozenset(_CLUSTER.split())
+
+#: Parameters of releases before 22.05, of which none has to do with preemption.
+OLD: Final = frozenset(_OLD.split())
 
 #: Words that begin a line of another kind.
 LINES: Final = frozenset({"DownNodes", "FrontendName", "NodeName", "NodeSet", "PartitionName"})

@@ -21,6 +21,7 @@ class NodeSets:
     def __init__(self) -> None:
         self._features: dict[str, set[str]] = {}
         self._sets: dict[str, tuple[str, str]] = {}
+        self._usual = ""  # features of nodes that name none
 
     def read(self, kind: str, pairs: list[tuple[str, str]], line: int, found: Found) -> None:
         """Take one line in; lines of other kinds say nothing here.
@@ -48,7 +49,13 @@ class NodeSets:
                     line, "NodeSet", "unique", None, f"NodeSet {shorten(said['nodeset'])} is there twice"
                 )
             self._sets[said["nodeset"]] = (said.get("nodes", ""), said.get("feature", ""))
-        elif kind == "NodeName" and (features := said.get("features", said.get("feature", ""))):
+        elif kind == "NodeName":
+            features = said.get("feature", said.get("features", self._usual))
+            if said["nodename"].upper() == "DEFAULT":
+                self._usual = features
+                return
+            if not features:
+                return
             try:
                 names = expand_hostlist(said["nodename"])
             except ValueError as error:

@@ -18,16 +18,21 @@ _ENDLESS = ("-1", "INFINITE", "UNLIMITED")
 
 
 class Found:
-    """Problems, with the line of the text on which they stand."""
+    """Problems, and notes, with the line of the text on which they stand."""
 
     def __init__(self, table: str) -> None:
         self.table = table
         self.problems: list[Problem] = []
+        self.notes: list[str] = []
 
-    def add(self, line: int, field: str, rule: str, value: str | None, message: str) -> None:
-        """Add what is wrong with a field on a line."""
-        said = f"line {line}: {message}"
+    def add(self, line: int, field: str, rule: str, value: str | None, message: str, file: str = "") -> None:
+        """Add what is wrong with a field on a line, of an included file if that is named."""
+        said = f"{file}line {line}: {message}"
         self.problems.append(Problem(self.table, line, None, field, rule, value, said))
+
+    def note(self, line: int, message: str, file: str = "") -> None:
+        """Add what a person should know of a line that changes no decision."""
+        self.notes.append(f"{file}line {line}: {message}")
 
 
 def seconds(text: str) -> float | None:
@@ -64,7 +69,8 @@ def whole(text: str) -> int:
 
 def flag(text: str) -> bool:
     """Return whether it is YES or NO."""
-    words = {"yes": True, "1": True, "true": True, "up": True, "no": False, "0": False, "false": False}
+    words = {"yes": True, "1": True, "true": True, "up": True}
+    words |= {"no": False, "0": False, "false": False, "down": False}
     if text.lower() not in words:
         raise ValueError("is neither YES nor NO")
     return words[text.lower()]
@@ -88,11 +94,16 @@ def preempt_type(text: str) -> str | None:
 
 
 def read_value(
-    readers: Mapping[str, Callable[[str], Any]], name: str, value: str, line: int, found: Found
+    readers: Mapping[str, Callable[[str], Any]],
+    name: str,
+    value: str,
+    line: int,
+    found: Found,
+    file: str = "",
 ) -> dict[str, Any]:
     """Return a name with its value; a wrong one is found, and nothing returned."""
     try:
         return {name: readers[name](value)}
     except ValueError as error:
-        found.add(line, name, "type", shorten(value), f"{name} is {shorten(value)}; it {error}")
+        found.add(line, name, "type", shorten(value), f"{name} is {shorten(value)}; it {error}", file)
         return {}

@@ -1,0 +1,92 @@
+"""Job arrays of Slurm that wait: the tasks that are next, as jobs of their own."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+
+from evenhand.systems.slurm.adapter.jobs import Job
+from evenhand.systems.slurm.adapter.states import HOLDING
+
+__all__ = ["MOST", "expanded", "has_task", "tasks_of"]
+
+#: Tasks of an array that are read. As many as a backfill pass plans by default (``bf_max_job_array_resv``).
+MOST = 20
+
+_RANGE = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?")
+
+
+def tasks_of(text: str) -> tuple[list[int], int]:
+    """Return the first tasks of ``0-5:2,9%3``, at most `MOST` of them, and how many there are.
+
+    Parameters
+    ----------
+    text : str
+        As Slurm prints those that wait; ``...`` stands for more that it does not print.
+
+    Returns
+    -------
+    tasks : list of int
+    count : int
+        Of all that are printed; 0: none can be read.
+    """
+    found: list[int] = []
+    count = 0
+    for part in text.partition("%")[0].strip("[]").split(","):
+        match = _RANGE.fullmatch(part.strip())
+        if match is None:
+            continue
+        low = int(match[1])
+        every = range(low, int(match[2] or low) + 1, max(int(match[3] or 1), 1))
+        count += len(every)
+        found += every[: MOST - len(found)]
+    return found, count
+
+
+def has_task(text: str, task: int) -> bool:
+    """Whether a task is among those of ``0-5:2,9%3``."""
+    matches = [_RANGE.fullmatch(part.strip()) for part in text.partition("%")[0].strip("[]").split(",")]
+    return any(task in range(int(m[1]), int(m[2] or m[1]) + 1, max(int(m[3] or 1), 1)) for m in matches if m)
+
+
+def expanded(jobs: Iterable[Job]) -> tuple[list[Job], dict[str, int]]:
+    """Return jobs with the next tasks of arrays in the place of arrays that wait.
+
+    Parameters
+    ----------
+    jobs : iterable of Job
+
+    Returns
+    -------
+    jobs : list of Job
+        Of an array of which only so many tasks may run at once, as many as may begin now. One of which none
+        may, or whose tasks cannot be read, stands as it is.
+    more : dict of str to int
+        How many tasks of an array wait behind those.
+
+    Notes
+    -----
+    O(jobs).
+    """
+    listed = list(jobs)
+    running = Counter(job.array for job in listed if job.array and job.state in HOLDING)
+    found: list[Job] = []
+    more: dict[str, int] = {}
+    for job in listed:
+        if job.state != "PENDING" or not job.array_tasks:
+            found.append(job)
+            continue
+        tasks, count = tasks_of(job.array_tasks)
+        may = max(job.array_limit - running[job.array], 0) if job.array_limit else count
+        if not tasks or not may:
+            reason = job.reason if tasks else "ArrayTasksUnknown"
+            found.append(replace(job, reason="JobArrayTaskLimit" if tasks else reason))
+            continue
+        found += [
+            replace(job, name=f"{job.array}_{task}", number=job.array, task=task) for task in tasks[:may]
+        ]
+        if count > len(tasks[:may]):
+            more[job.name] = count - len(tasks[:may])
+    return found, more

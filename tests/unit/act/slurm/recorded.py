@@ -1,0 +1,56 @@
+"""Plays back what the commands of a Slurm 26.05.3 printed (tests/data/slurm-26.05.json.gz)."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from evenhand.adapters.commands import Result
+
+__all__ = ["MORE", "NOW", "Recorded"]
+
+_DATA: dict[str, Any] = json.loads(
+    gzip.decompress((Path(__file__).parents[3] / "data" / "slurm-26.05.json.gz").read_bytes())
+)
+#: Of another cluster of that release: nodes that backfill has planned, and modes with PRIORITY.
+MORE: dict[str, str] = _DATA["more"]
+#: When it was recorded.
+NOW = 1795749391.0
+
+
+class Recorded:
+    """A runner; columns of ``squeue -O`` are taken out of a recorded answer that has more of them."""
+
+    def __init__(self, **instead: str) -> None:
+        self.answers = {tuple(one["arguments"]): one["out"] for one in _DATA["commands"]}
+        self.asked: list[tuple[str, ...]] = []
+        for words, out in instead.items():
+            self.answers[tuple(words.split("_"))] = out
+
+    def __call__(self, arguments: Sequence[str], timeout: float) -> Result:
+        del timeout
+        key = tuple(arguments)
+        self.asked.append(key)
+        if key in self.answers:
+            return Result(0, self.answers[key])
+        if key[0] == "squeue" and "-O" in key:
+            return Result(0, self._columns(key))
+        return Result(1, "", f"not recorded: {' '.join(key)}")
+
+    def _columns(self, key: tuple[str, ...]) -> str:
+        wanted = _names(key)
+        known, text = next(
+            (_names(other), out)
+            for other, out in self.answers.items()
+            if other[0] == "squeue" and "-O" in other and set(wanted) <= set(_names(other))
+        )
+        places = [known.index(name) for name in wanted]
+        lines = [line.split("|") for line in text.split("\n")[:-1]]
+        return "".join("".join(f"{cells[place]}|" for place in places) + "\n" for cells in lines)
+
+
+def _names(key: tuple[str, ...]) -> list[str]:
+    return [column.split(":")[0] for column in key[key.index("-O") + 1].split(",")]
