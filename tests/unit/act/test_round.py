@@ -411,10 +411,12 @@ def test_what_waits_and_why(world: World, capsys: pytest.CaptureFixture[str], tm
     said = capsys.readouterr().out
     rules, waits = said.splitlines()
     assert rules == "rules: slurm:upstream"
-    assert waits == "round 0: 3 wait, not served because: 2 preemption_disabled, 1 licenses"
+    assert (
+        waits == "round 0: 3 wait, not served because: 2 preemption_disabled, 1 a license that is not there"
+    )
     text = metrics.read_text()
     assert 'evenhand_waiting_jobs{reason="preemption_disabled"} 2\n' in text
-    assert 'evenhand_waiting_jobs{reason="licenses"} 1\n' in text
+    assert 'evenhand_waiting_jobs{reason="a license that is not there"} 1\n' in text
 
 
 def test_the_log_says_why_jobs_wait(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -220,6 +220,7 @@ OF_MORE = {
     *("state_pool_left", "state_element_left", "state_node_left", "state_settings_changed"),  # a state
     "state_of_another_system",
     "preemption_request_accepted",  # --on commands
+    "slurm_not_read",  # a slurm.conf
     *(code for code in CODES if code.startswith(("yunikorn_", "gridengine_", "ytsaurus_"))),  # texts
 }
 

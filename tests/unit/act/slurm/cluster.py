@@ -75,7 +75,7 @@ class FakeSlurm:
         self.jobs = {str(j["id"]): dict(j) for j in jobs}
         self.events: list[tuple[str, str, int]] = []
         self.asked: list[tuple[str, ...]] = []
-        self.shows = {"config": CONFIG, "partition": PARTITIONS, "qos": QOS, "shares": SHARES}
+        self.shows = {"config": CONFIG, "partition": PARTITIONS, "qos": QOS, "shares": SHARES, "lic": ""}
         self.reservations = "No reservations in the system\n"
 
     def __call__(self, arguments: Sequence[str], timeout: float) -> Result:

@@ -108,8 +108,8 @@ def parse_qos(text: str, *, notes: list[str] | None = None) -> dict[str, dict[st
 
     Examples
     --------
-    >>> parse_qos("Name|Priority|Preempt|PreemptMode\ngold|100|normal|cluster")
-    {'gold': {'Priority': 100, 'Preempt': ['normal'], 'PreemptMode': None}}
+    >>> parse_qos("Name|Priority|Preempt|PreemptMode\ngold|100|gold|cluster")
+    {'gold': {'Priority': 100, 'Preempt': ['gold'], 'PreemptMode': None}}
     """
     found = Found("sacctmgr show qos")
     qos: dict[str, dict[str, Any]] = {}

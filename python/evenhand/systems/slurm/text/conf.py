@@ -18,6 +18,7 @@ from evenhand.systems.slurm.text.values import (
     decimal,
     flag,
     plain,
+    preempt_mode,
     preempt_type,
     read_value,
     seconds,
@@ -28,7 +29,7 @@ __all__ = ["read_conf"]
 
 _CLUSTER: Mapping[str, Callable[[str], Any]] = {
     "PreemptType": preempt_type,
-    "PreemptMode": plain,
+    "PreemptMode": preempt_mode,
     "PreemptExemptTime": seconds,
     "JobRequeue": flag,
     "KillWait": decimal,

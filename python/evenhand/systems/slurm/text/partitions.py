@@ -9,7 +9,16 @@ from typing import Any
 from evenhand.building.problems import nearest, nearest_of, shorten
 from evenhand.config.rows import raise_found
 from evenhand.systems.slurm.text.names import SHOWN
-from evenhand.systems.slurm.text.values import Found, flag, grace, plain, read_value, seconds, whole
+from evenhand.systems.slurm.text.values import (
+    Found,
+    flag,
+    grace,
+    plain,
+    preempt_mode,
+    read_value,
+    seconds,
+    whole,
+)
 
 __all__ = ["partition_of", "read_partitions", "sharing_of"]
 
@@ -26,7 +35,7 @@ def _exclusive(text: str) -> str:
 _PARTITION: Mapping[str, Callable[[str], Any]] = {
     "PriorityTier": whole,
     "PriorityJobFactor": whole,
-    "PreemptMode": plain,
+    "PreemptMode": preempt_mode,
     "GraceTime": grace,
     "OverSubscribe": plain,
     "Nodes": plain,

@@ -10,10 +10,22 @@ from evenhand.building.problems import shorten
 from evenhand.config.kinds import LONGEST
 from evenhand.errors import Problem
 
-__all__ = ["Found", "decimal", "flag", "grace", "plain", "preempt_type", "read_value", "seconds", "whole"]
+__all__ = [
+    "Found",
+    "decimal",
+    "flag",
+    "grace",
+    "plain",
+    "preempt_mode",
+    "preempt_type",
+    "read_value",
+    "seconds",
+    "whole",
+]
 
 _TIME = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
 _NEVER = ("-1", "0", "NONE", "INFINITE", "UNLIMITED", "N/A")
+_MODES = {"OFF", "CANCEL", "REQUEUE", "SUSPEND", "ON", "CLUSTER", "GANG", "WITHIN", "PRIORITY"}
 _ENDLESS = ("-1", "INFINITE", "UNLIMITED")
 
 
@@ -85,6 +97,14 @@ def grace(text: str) -> float:
 
 def plain(text: str) -> str:
     """Return the text as it is."""
+    return text
+
+
+def preempt_mode(text: str) -> str:
+    """Return the words of a preempt mode, each of which Slurm knows."""
+    words = [word.strip().upper() for word in text.split(",")]
+    if text and not set(words) <= _MODES:
+        raise ValueError(f"must have words of {', '.join(sorted(_MODES))}")
     return text
 
 
