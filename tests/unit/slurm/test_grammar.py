@@ -285,7 +285,7 @@ def test_a_list_of_qos_that_lacks_some() -> None:
     assert parse_qos("Name|Zebra\na|1\n", notes=notes) == {"a": {}}
     assert "Zebra" in notes[-1]
     with pytest.raises(eh.InputError, match="Priority"):
-        parse_qos("Name|Priorty\na|1\n")
+        parse_qos("Name|Prioritee\na|1\n")
 
 
 @pytest.mark.parametrize(
