@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand.cluster.events import Event
 from evenhand.testing import strategies as es
-from tests.properties.histories import History, histories
+from evenhand.testing.living.events import Happening
+from evenhand.testing.living.rows import Refused, Rows
+from evenhand.testing.strategies._picking import Pick, picks
 
 WRONG: tuple[dict[str, Any], ...] = (
     {"event": "end", "allocation": "nobody"},
@@ -98,25 +100,28 @@ def same(data: dict[str, Any], batches: Sequence[Sequence[Any]]) -> int:
 
 @given(
     data=es.crowded_dicts(),
-    drawn=histories,
+    stock=es.crowded_dicts(),
+    drawn=st.lists(picks(96), min_size=1, max_size=12),
     wrong=st.lists(st.tuples(st.integers(0, 30), st.sampled_from(WRONG)), max_size=2),
 )
 def test_one_by_one_and_as_columns(
-    data: dict[str, Any], drawn: list[list[bytes]], wrong: list[tuple[int, dict[str, Any]]]
+    data: dict[str, Any],
+    stock: dict[str, Any],
+    drawn: list[Pick],
+    wrong: list[tuple[int, dict[str, Any]]],
 ) -> None:
-    rows = History(eh.Snapshot.from_dict(data).to_dict())
+    rows = Rows(data)
+    happening = Happening(stock, rows.resources)
     batches: list[list[Any]] = []
-    for codes in drawn:
-        batch = []
+    for pick in drawn:
+        batch = [one for one in happening.batch(rows, pick) if isinstance(one, Event)]
         trial = rows.copied()
-        for code in codes:
-            if (happening := trial.event(code)) is not None:
-                trial.happens(happening)
-                batch.append(happening)
         try:  # what is drawn for rows that are not so is wrong in its own way
-            eh.Snapshot.from_dict(trial.data)
+            for one in batch:
+                trial.happen(one)
+            eh.Snapshot.from_dict(trial.data())
             rows = trial
-        except eh.InputError:
+        except (Refused, KeyError, eh.InputError):
             event("unsound")
         batches.append(batch)
     for place, broken in wrong:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from tests.properties.living import no_event_is_plain
+from tests.properties.by_tables import no_event_is_plain
 
 MOST = 2**60  # quanta of a resource in one table
 

@@ -223,8 +223,16 @@ def machine_settings(**changes: Any) -> settings:
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_live_clusters_of_each_system(system: str) -> None:
-    machine = machines.live_cluster_machine(es.system_cluster_dicts(system), es.policies(system))
+    policy = es.policies(system)
+    machine = machines.live_cluster_machine(policy, es.system_cluster_dicts(system))
     run_state_machine_as_test(machine, settings=machine_settings())
+
+
+def test_a_machine_of_one_policy() -> None:
+    machine = machines.live_cluster_machine(eh.policies.YuniKorn())
+    run_state_machine_as_test(machine, settings=machine_settings())
+    with pytest.raises(eh.InputError, match="it must be a policy"):
+        machines.live_cluster_machine("slurm")  # type: ignore[arg-type]
 
 
 def nothing_is_preempted(plans: Sequence[eh.Plan]) -> None:
@@ -233,9 +241,8 @@ def nothing_is_preempted(plans: Sequence[eh.Plan]) -> None:
 
 def test_a_machine_finds_a_broken_law() -> None:
     policy = st.just(eh.policies.BackendAI(enabled=True))
-    machine = machines.live_cluster_machine(
-        es.cluster_dicts(priorities="all", min_operations=3), policy, [nothing_is_preempted]
-    )
+    clusters = es.cluster_dicts(priorities="all", min_operations=3)
+    machine = machines.live_cluster_machine(policy, clusters, [nothing_is_preempted])
     found = machine_settings(max_examples=200, phases=[Phase.generate])
     with pytest.raises(AssertionError, match="something was preempted"):
         run_state_machine_as_test(machine, settings=found)

@@ -1,35 +1,32 @@
-"""A live cluster as a state machine of hypothesis: rules let events happen, plans be carried out, and more.
+"""A live cluster as a state machine of hypothesis, held against rows and states that are kept by hand.
 
 Needs the extra `test`.
 """
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from evenhand.arguments import expect
 from evenhand.errors import require
 
 require("hypothesis", "test")
 
 from hypothesis import note  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule  # noqa: E402
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule  # noqa: E402
 
-from evenhand.testing._laws import must  # noqa: E402
-from evenhand.testing.happened import tell  # noqa: E402
-from evenhand.testing.strategies._happening import Happening  # noqa: E402
+from evenhand.testing.living.beginnings import beginnings  # noqa: E402
+from evenhand.testing.living.life import Begin, Life  # noqa: E402
 from evenhand.testing.strategies._pasted import Pasted  # noqa: E402
-from evenhand.testing.strategies.clusters import cluster_dicts  # noqa: E402
-from evenhand.testing.strategies.histories import codes  # noqa: E402
+from evenhand.testing.strategies._picking import Pick, picks  # noqa: E402
+from evenhand.testing.strategies.clusters import SYSTEMS, cluster_dicts, system_cluster_dicts  # noqa: E402
 from evenhand.testing.strategies.policies import policies  # noqa: E402
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-    from evenhand.cluster import Cluster
-    from evenhand.cluster.events import Event
     from evenhand.plans import Plan
     from evenhand.systems.base import Policy
 
@@ -37,154 +34,171 @@ __all__ = ["LiveClusterMachine", "live_cluster_machine"]
 
 Law = Callable[[Sequence["Plan"]], None]
 
+_choices = picks(96)
+
 
 class LiveClusterMachine(RuleBasedStateMachine):
     """A cluster that lives on, and what has to hold of it after every step.
 
-    A subclass names its own clusters, policies and laws (or `live_cluster_machine` makes one), and may add
-    rules and invariants. Its ``TestCase`` is what pytest and unittest run.
+    `live_cluster_machine` makes one for a policy; a subclass may add rules. Its ``TestCase`` is what pytest
+    and unittest run.
 
     Attributes
     ----------
-    clusters : SearchStrategy[dict]
-        Of the beginnings, in the file format.
-    policies : SearchStrategy[Policy]
-        Of what plans.
+    begins : SearchStrategy[Begin]
+        Of what there is at first.
     laws : tuple of callables
         Each takes the plans that were carried out so far, in their order, and raises `AssertionError`.
-    cluster : Cluster
-    policy : Policy
-    plans : list of Plan
-        Those that were carried out.
+    life : Life
+        The cluster, and the rows and states that are kept beside it.
 
     Notes
     -----
-    Whatever laws there are, this holds: the snapshot of the cluster is the one that is built of its rows
-    afresh; a plan of the live cluster is that of its snapshot and state; what is undone never happened; and a
-    copy that was written and read again plans the same.
+    Rows come, go, come back and are put again, with and without each cell, under names that sort before,
+    between and after the others, before the first plan and between plans. Every event and trigger is drawn,
+    batches that are right only at their end and ones that fail; other policies, ``given``, plans that are
+    read or carried out late, marks and undo, copies, files and pickles.
+
+    Whatever laws there are, this holds: decisions, refusals, statuses, groups, diagnostics, counts, state,
+    texts of ``why`` and snapshots are those of `evenhand.plan` of the rows and the state as they are kept by
+    hand, from the events' documentation alone.
     """
 
-    clusters: SearchStrategy[dict[str, Any]] = cluster_dicts()
-    policies: SearchStrategy[Policy] = policies()
-    laws: tuple[Law, ...] = ()
+    begins: ClassVar[SearchStrategy[Begin]]
+    laws: ClassVar[tuple[Law, ...]] = ()
 
-    cluster: Cluster
-    policy: Policy
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.plans: list[Plan] = []
+    life: Life
+    _sound = False  # whether there is nothing wrong so far
 
     @initialize(data=st.data())
-    def begins(self, data: st.DataObject) -> None:
-        """Begin with a cluster and a policy."""
-        from evenhand.cluster import Cluster
-        from evenhand.model import Snapshot
+    def _begins(self, data: st.DataObject) -> None:
+        begin = data.draw(self.begins, label="begin")
+        note(Pasted(dict(begin.cluster)))
+        self.life = Life(begin)
+        self._sound = True
 
-        drawn = data.draw(self.clusters, label="cluster")
-        note(Pasted(drawn))
-        self.policy = data.draw(self.policies, label="policy")
-        self.cluster = Cluster(Snapshot.from_dict(drawn), self.policy)
-        self._look()
+    def _do(self, step: str, pick: Pick) -> None:
+        shown, carried = len(self.life.trace), len(self.life.plans)
+        self._sound = False
+        try:
+            self.life.do(step, pick)
+        finally:
+            for said in self.life.trace[shown:]:
+                note(str(said))
+        if len(self.life.plans) > carried:
+            for law in self.laws:
+                law(self.life.plans)
+        self._sound = True
 
-    def _look(self) -> None:
-        """Take the rows for coming events from the cluster."""
-        self._happening = Happening(self.cluster.snapshot().to_dict())
+    @rule(pick=_choices)
+    def events_happen(self, pick: Pick) -> None:
+        """Let a batch of events happen, all of it or nothing."""
+        self._do("events", pick)
 
-    def _event(self, data: st.DataObject) -> Event:
-        event = self._happening.next(data.draw(codes))
-        note(f"event: {event!r}")
-        return event
-
-    @rule(data=st.data())
-    def happens(self, data: st.DataObject) -> None:
-        """Let an event happen."""
-        self.cluster.apply([self._event(data)])
-
-    @rule(seconds=st.sampled_from((1, 10, 60, 600, 7200)))
-    def time_passes(self, seconds: float) -> None:
+    @rule(pick=_choices)
+    def time_passes(self, pick: Pick) -> None:
         """Let nothing but time pass."""
-        self.cluster.apply([{"event": "time", "now": self.cluster.now + seconds}])
-        self._look()
+        self._do("time", pick)
 
-    @rule()
-    def plans_and_carries_out(self) -> None:
-        """Plan, compare the plan with that of a frozen cluster, hold it against the laws, carry it out."""
-        from evenhand.plans.planning import plan as planned
+    @rule(pick=_choices)
+    def plans(self, pick: Pick) -> None:
+        """Plan, and compare the plan, now or later."""
+        self._do("plan", pick)
 
-        state, snapshot = self.cluster.state(self.policy), self.cluster.snapshot()
-        plan = self.cluster.plan()
-        frozen = planned(snapshot, self.policy, state)
-        must(plan.to_dict() == frozen.to_dict(), "the plan of the live cluster is another")
-        self.cluster.carry_out(plan)
-        tell(frozen)
-        self.plans.append(frozen)
-        self._look()
-        for law in self.laws:
-            law(self.plans)
+    @rule(pick=_choices)
+    def plans_and_carries_out(self, pick: Pick) -> None:
+        """Plan, compare, and carry the plan out."""
+        self._do("carry out", pick)
 
-    @rule()
-    def victims_leave(self) -> None:
-        """Let all that was asked to leave end."""
-        rows = self.cluster.snapshot().to_dict().get("allocations", ())
-        leaving = [row["name"] for row in rows if row.get("state") == "preempting"]
-        self.cluster.apply([{"event": "end", "allocation": name} for name in leaving])
-        self._look()
+    @rule(pick=_choices)
+    def carries_out_late(self, pick: Pick) -> None:
+        """Carry out a plan of an earlier instant."""
+        self._do("carry out late", pick)
 
-    @rule(data=st.data(), count=st.integers(1, 5))
-    def undone(self, data: st.DataObject, count: int) -> None:
-        """Let some events happen and undo them."""
-        mark, before = self.cluster.mark(), self.cluster.copy()
-        for _ in range(count):
-            self.cluster.apply([self._event(data)])
-        self.cluster.undo(mark)
-        self._look()
-        must(self.cluster.snapshot() == before.snapshot(), "what was undone has left something")
-        must(self.cluster.state(self.policy) == before.state(self.policy), "the state is another")
+    @rule(pick=_choices)
+    def reads_late(self, pick: Pick) -> None:
+        """Read a plan of an earlier instant."""
+        self._do("read late", pick)
 
-    @rule()
-    def written_and_read(self) -> None:
-        """Go on with a copy that was written and read; the plan of both is the same."""
-        other = pickle.loads(pickle.dumps(self.cluster))  # noqa: S301 - written a moment ago
-        must(other.snapshot() == self.cluster.snapshot(), "the copy that was read is another cluster")
-        one, another = self.cluster.copy().plan(), other.copy().plan()
-        must(one.to_dict() == another.to_dict(), "the copy that was read plans something else")
-        self.cluster = other
+    @rule(pick=_choices)
+    def victims_leave(self, pick: Pick) -> None:
+        """Let what was asked to leave end."""
+        self._do("victims leave", pick)
 
-    @invariant()
-    def snapshots_are_those_of_the_rows(self) -> None:
-        """Compare the cluster with one that is built of its rows afresh."""
-        from evenhand.model import Snapshot
+    @rule(pick=_choices)
+    def nodes_report(self, pick: Pick) -> None:
+        """Update, and plan heartbeats that use the update."""
+        self._do("report", pick)
 
-        if hasattr(self, "cluster"):
-            snapshot = self.cluster.snapshot()
-            must(Snapshot.from_dict(snapshot.to_dict()) == snapshot, "the rows say another snapshot")
+    @rule(pick=_choices)
+    def looks(self, pick: Pick) -> None:
+        """Compare rows, usage and states."""
+        self._do("look", pick)
+
+    @rule(pick=_choices)
+    def is_written_and_read(self, pick: Pick) -> None:
+        """Go on with a copy, a pickle or a file."""
+        self._do("elsewhere", pick)
+
+    @rule(pick=_choices)
+    def marks(self, pick: Pick) -> None:
+        """Remember an instant."""
+        self._do("mark", pick)
+
+    @rule(pick=_choices)
+    def goes_back(self, pick: Pick) -> None:
+        """Go back to an instant."""
+        self._do("go back", pick)
+
+    @rule(pick=_choices)
+    def waits(self, pick: Pick) -> None:
+        """Look in between, before a plan is due."""
+        self._do("wait", pick)
+
+    def teardown(self) -> None:
+        """Compare what has not been looked at."""
+        if self._sound:
+            self.life.ends()
 
 
 def live_cluster_machine(
+    policy: Policy | SearchStrategy[Policy] | None = None,
     clusters: SearchStrategy[dict[str, Any]] | None = None,
-    policies: SearchStrategy[Policy] | None = None,
     laws: Sequence[Law] = (),
 ) -> type[LiveClusterMachine]:
-    """Return a machine of your clusters, policies and laws.
+    """Return a machine that holds a live cluster of a policy against `evenhand.plan`.
 
     Parameters
     ----------
+    policy : policy or SearchStrategy of policies, optional
+        What plans; by default those of all systems.
     clusters : SearchStrategy[dict], optional
-        Of the beginnings, in the file format; by default `strategies.cluster_dicts`.
-    policies : SearchStrategy[Policy], optional
-        By default those of all systems.
+        Of the beginnings, and of rows that come later, in the file format; by default those of the policy's
+        system (`strategies.system_cluster_dicts`), or `strategies.cluster_dicts` where that cannot be told.
     laws : sequence of callables
         Such as those of `evenhand.testing.successive`: each takes the plans that were carried out so far.
 
     Returns
     -------
     type
-        ``TestLive = live_cluster_machine(...).TestCase`` in a module of tests is what pytest runs.
+        ``TestLive = live_cluster_machine(policy).TestCase`` in a module of tests is what pytest runs.
+
+    Raises
+    ------
+    InputError
+        If the policy is neither.
     """
-    fields: dict[str, Any] = {"laws": tuple(laws)}
-    if clusters is not None:
-        fields["clusters"] = clusters
-    if policies is not None:
-        fields["policies"] = policies
+    own: SearchStrategy[Policy]
+    if policy is None or isinstance(policy, st.SearchStrategy):
+        own = policies() if policy is None else policy
+        clusters = cluster_dicts() if clusters is None else clusters
+        others = own
+    else:
+        expect(hasattr(policy, "plan"), "live_cluster_machine", "policy", policy, "a policy, or a strategy")
+        system = str(getattr(policy, "system", ""))
+        own = st.just(policy)
+        others = policies(system) if system in SYSTEMS else own
+        if clusters is None:
+            clusters = system_cluster_dicts(system) if system in SYSTEMS else cluster_dicts()
+    fields: dict[str, Any] = {"laws": tuple(laws), "begins": beginnings(clusters, own, others)}
     return type("LiveClusterMachine", (LiveClusterMachine,), fields)

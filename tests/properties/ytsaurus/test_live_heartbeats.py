@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -14,10 +16,15 @@ import evenhand as eh
 from evenhand.cluster.events import Start, Time
 from evenhand.cluster.steps import events_of
 from evenhand.testing import strategies as es
-from tests.properties.living import LivePlanner, Rows, codes
+from evenhand.testing.living.events import Happening
+from evenhand.testing.living.rows import Refused, Rows
+from evenhand.testing.strategies._picking import Pick
+from tests.properties.ytsaurus.live_planner import LivePlanner
 
 #: What a live planner can follow: a new request, and a node's size, make its tables anew.
-KINDS = ("Time", "Start", "End", "Leave", "Job", "Resize", "Count")
+KINDS = ("time", "start", "end", "leave", "job", "resize", "count")
+#: Cells of what starts that it knows.
+CELLS = ("operation", "node", "resources", "start_time", "last_progress_time")
 NAMED = {"allocation": "allocations", "request": "requests", "beneficiary_request": "requests"}
 
 
@@ -36,20 +43,42 @@ def by_name(columns: Any, names: dict[str, list[str]]) -> dict[str, Any]:
     return plain
 
 
+codes = st.lists(st.binary(min_size=24, max_size=24), max_size=40)
+
+
+def next_events(rows: Rows, drawn: list[bytes], names: Iterator[str]) -> Iterator[Any]:
+    """Yield events that break no rule; each has happened to the rows. Names sort in the order of starting."""
+    happening = Happening(rows.data(), rows.resources)
+    for code in drawn:
+        event = happening.event(rows, Pick(code), KINDS)
+        if isinstance(event, Start):
+            cells = {"resources": {}, **{cell: event.row[cell] for cell in CELLS if cell in event.row}}
+            event = replace(event, row={"name": next(names), **cells})
+        trial = rows.copied()
+        try:
+            if event is None:
+                continue
+            trial.happen(event)
+            eh.Snapshot.from_dict(trial.data())
+        except (Refused, eh.InputError):
+            continue
+        rows.happen(event)
+        yield event
+
+
 @given(drawn=es.plan_inputs(), first=codes, second=codes, keep=st.booleans())
 def test_decisions_on_a_live_state_are_those_on_its_frozen_form(
     drawn: es.PlanInput, first: list[bytes], second: list[bytes], *, keep: bool
 ) -> None:
     policy = eh.policies.YTsaurus(**drawn.settings.model_dump())
     state = eh.State.from_dict(drawn.state) if drawn.state else None
-    rows = Rows(eh.Snapshot.from_dict(settled(drawn.snapshot)).to_dict())
-    snapshot = eh.Snapshot.from_dict(rows.data)
+    rows, names_of_starts = Rows(settled(drawn.snapshot)), (f"z{i:06d}" for i in count())
+    snapshot = eh.Snapshot.from_dict(rows.data())
     cluster, live = eh.Cluster(snapshot), LivePlanner(policy, snapshot, state)
     for part in (first, second, first[::-1]):
-        for event in rows.events(part, KINDS):
+        for event in next_events(rows, part, names_of_starts):
             for one in (cluster.apply, lambda events: live.happens(events[0])):
                 one([event])
-            rows.happens(event)
         frozen = cluster.snapshot()
         plan = policy.plan(frozen, state)
         live.core.update(live.now, keep)
@@ -60,7 +89,7 @@ def test_decisions_on_a_live_state_are_those_on_its_frozen_form(
         assert [groups[str(name)] for name in frozen.names("allocations")] == ours
         live.core.decide(np.arange(frozen.node_count))
         decided = live.core.decisions()
-        events = renamed(events_of(plan, cluster._stage) or [], rows)
+        events = renamed(events_of(plan, cluster._stage) or [], names_of_starts)
         live.names += [event.row["name"] for event in events if isinstance(event, Start)]
         names = {"allocations": live.names, "requests": live.requests}
         frozen_names = {table: [str(n) for n in frozen.names(table)] for table in names}
@@ -73,22 +102,18 @@ def test_decisions_on_a_live_state_are_those_on_its_frozen_form(
         # The planner has carried out its decisions already.
         cluster.apply(events)
         for event in events:
-            rows.happens(event)
+            rows.happen(event)
             if isinstance(event, Start):
                 live.times.append([live.now, np.iinfo(np.int64).min])
                 live.count[live.requests.index(str(event.request))] -= 1
 
 
-def renamed(events: list[Any], rows: Rows) -> list[Any]:
+def renamed(events: list[Any], names: Iterator[str]) -> list[Any]:
     """What starts gets names that sort in the order of starting."""
-    number = rows.started
-    out = []
-    for event in events:
-        if isinstance(event, Start):
-            event = replace(event, row={**event.row, "name": f"z{number:06d}"})
-            number += 1
-        out.append(event)
-    return out
+    return [
+        replace(event, row={**event.row, "name": next(names)}) if isinstance(event, Start) else event
+        for event in events
+    ]
 
 
 @given(drawn=es.plan_inputs(), seconds=st.lists(st.integers(0, 100), min_size=1, max_size=6))

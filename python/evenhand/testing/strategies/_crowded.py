@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
     from evenhand.config.triggers import Heartbeat, Round
+    from evenhand.testing.strategies._picking import Pick
 
 NOW = 1000.0
 
@@ -48,6 +49,15 @@ def tables(nodes: int, pools: int, operations: int, allocations: int) -> SearchS
         st.lists(_row, max_size=allocations),
         st.lists(_row, max_size=8),
     )
+
+
+def picked(pick: Pick) -> tuple[Any, ...]:
+    """Pick the numbers of all rows."""
+
+    def rows(least: int, most: int) -> list[tuple[int, ...]]:
+        return [tuple(pick(range(16)) for _ in range(8)) for _ in range(pick(range(least, most + 1)))]
+
+    return pick(_SPACES), rows(1, 3), rows(0, 4), rows(1, 6), rows(0, 16), rows(0, 8)
 
 
 def snapshot(drawn: tuple[Any, ...]) -> Row:

@@ -60,10 +60,11 @@ def gridengine_settings(
     -------
     strategy of GridEngineSettings
     """
-    return picks(40).map(lambda pick: _settings(pick, most_changes, licences))
+    return picks(40).map(lambda pick: made_settings(pick, most_changes, licences))
 
 
-def _settings(pick: Pick, most_changes: int, licences: bool) -> GridEngineSettings:
+def made_settings(pick: Pick, most_changes: int, licences: bool) -> GridEngineSettings:
+    """Return the settings that are picked."""
     from evenhand.systems.gridengine.settings import GridEngineSettings
 
     changes = {name: pick(values) for name, values in _ALWAYS.items()}
@@ -89,7 +90,7 @@ def gridengine_clusters(
     -------
     strategy of dict
     """
-    return picks(512).map(lambda pick: _cluster(pick, max_nodes, max_running, max_waiting))
+    return picks(512).map(lambda pick: made_cluster(pick, max_nodes, max_running, max_waiting))
 
 
 def _rare(pick: Pick) -> bool:
@@ -169,7 +170,8 @@ def _running(pick: Pick, name: str, spaces: Mapping[str, Any], nodes: list[str])
     return rows
 
 
-def _cluster(pick: Pick, max_nodes: int, max_running: int, max_waiting: int) -> dict[str, Any]:
+def made_cluster(pick: Pick, max_nodes: int, max_running: int, max_waiting: int) -> dict[str, Any]:
+    """Return the cluster that is picked."""
     spaces = _spaces(pick)
     nodes = [f"h{i}" for i in range(pick(range(1, max_nodes + 1)))]
     operations, requests, allocations = [], [], []

@@ -61,10 +61,11 @@ def slurm_settings(*, most_changes: int = 4, **fixed: Any) -> st.SearchStrategy[
     -------
     strategy of SlurmSettings
     """
-    return picks(64).map(lambda pick: _settings(pick, most_changes, fixed))
+    return picks(64).map(lambda pick: made_settings(pick, most_changes, fixed))
 
 
-def _settings(pick: Pick, most_changes: int, fixed: Mapping[str, Any]) -> SlurmSettings:
+def made_settings(pick: Pick, most_changes: int, fixed: Mapping[str, Any]) -> SlurmSettings:
+    """Return the settings that are picked."""
     from evenhand.systems.slurm.settings import SlurmSettings
 
     kind = pick(sorted(_MODES))
@@ -156,10 +157,13 @@ def job_clusters(
     strategy of dict
         For settings with partitions low, mid and high and QOS bronze, silver and gold.
     """
-    return picks(512).map(lambda pick: _cluster(pick, max_nodes, max_running, max_waiting, mixed))
+    return picks(512).map(lambda pick: made_cluster(pick, max_nodes, max_running, max_waiting, mixed))
 
 
-def _cluster(pick: Pick, max_nodes: int, max_running: int, max_waiting: int, mixed: bool) -> dict[str, Any]:
+def made_cluster(
+    pick: Pick, max_nodes: int, max_running: int, max_waiting: int, mixed: bool
+) -> dict[str, Any]:
+    """Return the cluster that is picked."""
     plain = pick((False, True))
     resources = ["cpu", "memory"][: pick(range(1, 3))]
     licences = mixed or (not plain and pick((False, True)))

@@ -59,12 +59,12 @@ def policies(*systems: str) -> SearchStrategy[Policy]:
 
 
 def _of(system: str) -> SearchStrategy[Policy]:
-    name, settings = _SETTINGS[system]
+    return _SETTINGS[system][1]().map(lambda drawn: policy_of(system, drawn))
 
-    def build(drawn: Any) -> Policy:
-        from evenhand import policies as own
 
-        policy: Policy = getattr(own, name)(**drawn.model_dump())
-        return policy
+def policy_of(system: str, settings: Any) -> Policy:
+    """Return a system's policy with such settings."""
+    from evenhand import policies as own
 
-    return settings().map(build)
+    policy: Policy = getattr(own, _SETTINGS[system][0])(**settings.model_dump())
+    return policy

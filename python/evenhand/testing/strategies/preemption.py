@@ -43,6 +43,9 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = {
     "preemptive_scheduling_backoff": (5.0, 0.0),
 }
 
+#: The largest number that says which switches stand otherwise.
+SWITCHES = 4 ** len(_CHOICES) - 1
+
 
 @dataclass(frozen=True)
 class PlanInput:
@@ -104,39 +107,42 @@ def ytsaurus_settings(
     -------
     SearchStrategy[YTsaurusSettings]
     """
-
-    def build(drawn: tuple[Any, ...]) -> YTsaurusSettings:
-        from evenhand.systems.ytsaurus.settings import YTsaurusSettings
-
-        preset, switches, thresholds, limit, (ssd, full_host) = drawn
-        changes: dict[str, Any] = {}
-        for number, name in enumerate(_CHOICES):
-            if switches >> (2 * number) & 3 == 3:  # a quarter of the switches stand otherwise
-                usual = YTsaurusSettings.preset(preset).model_dump()[name]
-                changes[name] = next(value for value in _CHOICES[name] if value != usual)
-        aggressive, plain = sorted(thresholds)
-        changes["aggressive_preemption_satisfaction_threshold"] = aggressive / 4
-        changes["preemption_satisfaction_threshold"] = max(plain, 1) / 4
-        if limit:
-            changes["non_preemptible_resource_usage_threshold"] = {resources[-1]: float(limit)}
-        if ssd and allow_ssd:
-            changes["ssd_priority_preemption"] = {
-                "enable": True,
-                "node_tag_filter": "ssd",
-                "medium_names": ["ssd"],
-            }
-        if full_host:
-            changes["default_gpu_full_host_preemption"] = {"enable": True, "max_preemption_penalty": 100.0}
-        return YTsaurusSettings.preset(preset, **changes)
-
     drawn: SearchStrategy[tuple[Any, ...]] = st.tuples(
         st.sampled_from(("documented", "upstream")),
-        st.integers(0, 4 ** len(_CHOICES) - 1),
+        st.integers(0, SWITCHES),
         st.tuples(st.integers(0, 6), st.integers(0, 6)),
         st.integers(0, 4),
         st.tuples(st.booleans(), st.booleans()),
     )
-    return drawn.map(build)
+    return drawn.map(lambda numbers: settings_of(numbers, resources, allow_ssd=allow_ssd))
+
+
+def settings_of(
+    drawn: tuple[Any, ...], resources: Sequence[str] = ("cpu",), *, allow_ssd: bool = True
+) -> YTsaurusSettings:
+    """Return settings of drawn numbers, those of `ytsaurus_settings`."""
+    from evenhand.systems.ytsaurus.settings import YTsaurusSettings
+
+    preset, switches, thresholds, limit, (ssd, full_host) = drawn
+    changes: dict[str, Any] = {}
+    for number, name in enumerate(_CHOICES):
+        if switches >> (2 * number) & 3 == 3:  # a quarter of the switches stand otherwise
+            usual = YTsaurusSettings.preset(preset).model_dump()[name]
+            changes[name] = next(value for value in _CHOICES[name] if value != usual)
+    aggressive, plain = sorted(thresholds)
+    changes["aggressive_preemption_satisfaction_threshold"] = aggressive / 4
+    changes["preemption_satisfaction_threshold"] = max(plain, 1) / 4
+    if limit:
+        changes["non_preemptible_resource_usage_threshold"] = {resources[-1]: float(limit)}
+    if ssd and allow_ssd:
+        changes["ssd_priority_preemption"] = {
+            "enable": True,
+            "node_tag_filter": "ssd",
+            "medium_names": ["ssd"],
+        }
+    if full_host:
+        changes["default_gpu_full_host_preemption"] = {"enable": True, "max_preemption_penalty": 100.0}
+    return YTsaurusSettings.preset(preset, **changes)
 
 
 def plan_inputs(**bounds: int) -> SearchStrategy[PlanInput]:

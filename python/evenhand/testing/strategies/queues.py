@@ -42,10 +42,11 @@ def yunikorn_settings(*, most_changes: int = 4) -> st.SearchStrategy[YuniKornSet
     -------
     strategy of YuniKornSettings
     """
-    return picks(16).map(lambda pick: _settings(pick, most_changes))
+    return picks(16).map(lambda pick: made_settings(pick, most_changes))
 
 
-def _settings(pick: Pick, most_changes: int) -> YuniKornSettings:
+def made_settings(pick: Pick, most_changes: int) -> YuniKornSettings:
+    """Return the settings that are picked."""
     from evenhand.systems.yunikorn.settings import SWITCHES, YuniKornSettings
 
     choices = {**_CHOICES, **dict.fromkeys(SWITCHES, (False, True))}
@@ -68,7 +69,7 @@ def queue_partitions(*, max_nodes: int = 3, max_allocations: int = 12) -> st.Sea
     SearchStrategy[dict]
         Amounts are small whole numbers, so equal sums and equal times are common.
     """
-    return picks(160).map(lambda pick: _partition(pick, max_nodes, max_allocations))
+    return picks(160).map(lambda pick: made_partition(pick, max_nodes, max_allocations))
 
 
 def _amounts(pick: Pick, resources: list[str], most: int) -> dict[str, int]:
@@ -94,7 +95,8 @@ def _pool(pick: Pick, name: str, parent: str | None, resources: list[str]) -> di
     return row
 
 
-def _partition(pick: Pick, max_nodes: int, max_allocations: int) -> dict[str, Any]:
+def made_partition(pick: Pick, max_nodes: int, max_allocations: int) -> dict[str, Any]:
+    """Return the cluster that is picked."""
     resources = ["cpu", "memory"][: pick((1, 2))]
     nodes = [f"n{i}" for i in range(pick(range(1, max_nodes + 1)))]
     pools = [_pool(pick, name, None, resources) for name in ("a", "b", "c")[: pick((2, 3))]]

@@ -50,10 +50,11 @@ def backendai_settings(*, most_changes: int = 5) -> st.SearchStrategy[BackendAIS
     -------
     strategy of BackendAISettings
     """
-    return picks(16).map(lambda pick: _settings(pick, most_changes))
+    return picks(16).map(lambda pick: made_settings(pick, most_changes))
 
 
-def _settings(pick: Pick, most_changes: int) -> BackendAISettings:
+def made_settings(pick: Pick, most_changes: int) -> BackendAISettings:
+    """Return the settings that are picked."""
     from evenhand.systems.backendai.settings import BackendAISettings
 
     preset = pick(("documented", "upstream"))
@@ -109,10 +110,11 @@ def session_groups(
     -------
     strategy of dict
     """
-    return picks(512).map(lambda pick: _group(pick, max_nodes, max_running, max_waiting))
+    return picks(512).map(lambda pick: made_group(pick, max_nodes, max_running, max_waiting))
 
 
-def _group(pick: Pick, max_nodes: int, max_running: int, max_waiting: int) -> dict[str, Any]:
+def made_group(pick: Pick, max_nodes: int, max_running: int, max_waiting: int) -> dict[str, Any]:
+    """Return the cluster that is picked."""
     resources = ["cpu", "gpu", "scratch"][: pick(range(1, 4))]
     nodes = [f"n{i}" for i in range(pick(range(1, max_nodes + 1)))]
     used = {node: dict.fromkeys(resources, 0) for node in nodes}

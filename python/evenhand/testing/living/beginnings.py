@@ -1,0 +1,69 @@
+"""What lives begin with: drawn by hypothesis, or of a seed."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import strategies as st
+
+from evenhand.testing.living.life import Begin
+from evenhand.testing.strategies._pace import paced
+from evenhand.testing.strategies._picking import Pick, picks
+from evenhand.testing.strategies._seeded import seeded_case, seeded_policy
+from evenhand.testing.strategies.clusters import SYSTEMS
+from evenhand.testing.strategies.policies import policies
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+    from evenhand.systems.base import Policy
+
+__all__ = ["beginnings", "seeded"]
+
+
+def beginnings(
+    clusters: SearchStrategy[dict[str, Any]], own: SearchStrategy[Policy], others: SearchStrategy[Policy]
+) -> SearchStrategy[Begin]:
+    """Draw what a life begins with.
+
+    Parameters
+    ----------
+    clusters : SearchStrategy[dict]
+        In the file format.
+    own : SearchStrategy[Policy]
+        Of the cluster's own policy.
+    others : SearchStrategy[Policy]
+        Of others of the same system; one of any system is asked, too.
+
+    Returns
+    -------
+    SearchStrategy[Begin]
+    """
+    return st.tuples(clusters, clusters, own, others, policies(), picks(64)).map(lambda drawn: _begin(*drawn))
+
+
+def seeded(system: str, chance: Random) -> Begin:
+    """Return what a life begins with: in most cases a cluster where something is preempted."""
+    cluster, own = seeded_case(system, chance)
+    stock, other = seeded_case(system, chance)
+    any_one = seeded_policy(chance.choice(list(SYSTEMS)), chance)
+    return _begin(cluster, stock, own, other, any_one, Pick(chance.randbytes(64)))
+
+
+def _begin(
+    cluster: dict[str, Any], stock: dict[str, Any], own: Policy, other: Policy, any_one: Policy, pick: Pick
+) -> Begin:
+    if pick(range(3)) == 2:
+        cluster, own = _with_pace(cluster, own, pick)
+    return Begin(cluster, stock, (own, other, any_one), pick((None, "10m", "10m", "1d")))
+
+
+def _with_pace(cluster: dict[str, Any], policy: Policy, pick: Pick) -> tuple[dict[str, Any], Policy]:
+    """Return a cluster whose rows have what a pace reads, and the policy with that pace."""
+    rows = {t: [dict(row) for row in v] if isinstance(v, list) else v for t, v in cluster.items()}
+    for row in rows.setdefault("pools", []):
+        if "settings" in row:
+            row["settings"] = dict(row["settings"])
+    pace, _ = paced(rows, pick)
+    return rows, policy.replace(pace=pace) if pace else policy
