@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import evenhand as eh
 from tests.unit.ytsaurus.cluster import Planner, cluster, done, row, starving
 
 GRACEFUL = [{"name": "g", "settings": {"preemption_mode": "graceful"}}, {"name": "v"}, {"name": "w"}]
@@ -54,3 +55,10 @@ def test_the_beneficiary_has_it_on_an_overfull_node(plan: Planner) -> None:
         leaving = row("old", "o", cpu=3, state="preempting", beneficiary={"operation": "w"})
         data = cluster({"cpu": 5}, [leaving, row("k", "k", cpu=3)], [row("q", "w", cpu=wanted)])
         assert done(plan(data)) == decided
+
+
+def test_room_of_what_leaves_for_a_request_that_has_gone_is_for_none() -> None:
+    """No request is left to look up."""
+    leaves = row("a", "g", cpu=2, state="preempting", beneficiary={"request": "gone"})
+    snapshot = eh.Snapshot.from_dict(cluster({"cpu": 4}, [leaves], [], operations=GRACEFUL))
+    assert len(eh.plan(snapshot, eh.policies.YTsaurus()).refusals) == 0

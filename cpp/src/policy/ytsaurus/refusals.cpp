@@ -38,6 +38,7 @@ Rooms rooms_of(Workspace& workspace, const Column<Id>& nodes) {
     NodeWork work(workspace, nodes[place]);
     for (const NodeWork::Promise& p : work.promises()) {
       const Id request = p.beneficiary.request;
+      if (request < kNoId) continue;  // that has gone: the room is for none
       rooms.promises[request == kNoId ? p.beneficiary.operation : work.operation_of(request)]
           .emplace_back(place, p);
     }
