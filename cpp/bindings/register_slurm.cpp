@@ -23,6 +23,7 @@ slurm::Partitions partitions_of(const py::dict& values) {
   in.read("suspendable", p.suspendable);
   in.read("exclusive", p.exclusive);
   in.read("down", p.down);
+  in.read("priority", p.priority);
   in.read("max_time", p.max_time);
   in.read("default_time", p.default_time);
   in.read("factor", p.factor);
@@ -41,6 +42,7 @@ slurm::Qualities qualities_of(const py::dict& values) {
   in.read("grace", q.grace);
   in.read("exempt", q.exempt);
   in.read("factor", q.factor);
+  in.read("priority", q.priority);
   in.read("preempts", q.preempts);
   in.finish();
   return q;
@@ -73,9 +75,11 @@ slurm::Weights weights_of(const py::dict& values) {
 slurm::Settings settings_of(const py::dict& values) {
   slurm::Settings s;
   Reader in(values);
-  int type = 0, selection = 0;
+  int release = 0, type = 0, selection = 0;
   int mode = 0;
   py::dict partitions, qualities, weights;
+  in.read("release", release);
+  s.rules = slurm::rules_of(static_cast<slurm::Release>(release));
   in.read("type", type);
   in.read("mode", mode);
   in.read("requeue", s.requeue);
@@ -83,6 +87,7 @@ slurm::Settings settings_of(const py::dict& values) {
   in.read("partitions", partitions);
   in.read("qos", qualities);
   in.read("weights", weights);
+  in.read("node_weights", s.node_weights);
   in.read("suspend_frees", s.suspend_frees);
   s.mode = static_cast<slurm::PreemptMode>(mode);
   s.partitions = partitions_of(partitions);
@@ -141,6 +146,7 @@ slurm::JobRows rows_of(const py::dict& columns) {
   in.read("site", j.site);
   in.read("nice", j.nice);
   in.read("preemption_cost", j.preemption_cost);
+  in.read("cpus_per_task", j.cpus_per_task);
   in.finish();
   return j;
 }
@@ -157,6 +163,7 @@ slurm::JobRows row_of(const slurm::JobRows& all, Id row) {
   one.site = cell_of(all.site, row);
   one.nice = cell_of(all.nice, row);
   one.preemption_cost = cell_of(all.preemption_cost, row);
+  one.cpus_per_task = cell_of(all.cpus_per_task, row);
   return one;
 }
 

@@ -177,6 +177,7 @@ class Slurm(_Slurm):
         bf_max_job_user_part: int = 0,
         bf_running_job_reserve: bool = False,
         bf_window_linear: int = 0,
+        release: str | None = None,
         PreemptType: str | None = None,
         PreemptMode: str = "OFF",
         PreemptExemptTime: float | str | timedelta | None = None,
@@ -193,11 +194,12 @@ class Slurm(_Slurm):
         SelectType: Literal["select/cons_tres", "select/cons_res", "select/linear"] = "select/cons_tres",
         partitions: Mapping[str, SlurmPartition | Mapping[str, Any]] = ...,
         qos: Mapping[str, SlurmQos | Mapping[str, Any]] = ...,
+        node_weights: Mapping[str, int] = ...,
         victim_selection: Literal["reorder", "prefix", "irreducible", "minimum", "test_only"] = "reorder",
         victim_cost: Literal["victims", "lost_work", "given"] = "victims",
         minimum_budget: int = 20000,
         pace: PaceSettings | Mapping[str, Any] = ...,
-        gang_exempt_time: Literal["honoured", "ignored"] = "honoured",
+        gang_exempt_time: Literal["honoured", "ignored", "by_release"] = "honoured",
     ) -> None: ...
     def replace(  # type: ignore[override]
         self,
@@ -238,6 +240,7 @@ class Slurm(_Slurm):
         bf_max_job_user_part: int = ...,
         bf_running_job_reserve: bool = ...,
         bf_window_linear: int = ...,
+        release: str | None = ...,
         PreemptType: str | None = ...,
         PreemptMode: str = ...,
         PreemptExemptTime: float | str | timedelta | None = ...,
@@ -254,11 +257,12 @@ class Slurm(_Slurm):
         SelectType: Literal["select/cons_tres", "select/cons_res", "select/linear"] = ...,
         partitions: Mapping[str, SlurmPartition | Mapping[str, Any]] = ...,
         qos: Mapping[str, SlurmQos | Mapping[str, Any]] = ...,
+        node_weights: Mapping[str, int] = ...,
         victim_selection: Literal["reorder", "prefix", "irreducible", "minimum", "test_only"] = ...,
         victim_cost: Literal["victims", "lost_work", "given"] = ...,
         minimum_budget: int = ...,
         pace: PaceSettings | Mapping[str, Any] = ...,
-        gang_exempt_time: Literal["honoured", "ignored"] = ...,
+        gang_exempt_time: Literal["honoured", "ignored", "by_release"] = ...,
     ) -> Self: ...
 
 class YTsaurus(_YTsaurus):

@@ -10,13 +10,17 @@ namespace evenhand {
 using Size = std::size_t;
 
 void JobRequest::reset(const ResourceSpace& resources, std::span<const Id> order, Size rows,
-                       bool whole_nodes, std::vector<Part> parts) {
+                       bool whole_nodes, std::vector<Part> parts, const NodeChoice& choice) {
   order_ = order;
   nodes_ = rows;
   whole_nodes_ = whole_nodes;
   open_ = nullptr;
   cpu_ = kNoId;
   parts_ = std::move(parts);
+  choice_ = choice;
+  Index nodes = 0;
+  for (const Part& part : parts_) nodes += part.takes_node ? part.count : 0;
+  one_node_ = nodes == 1;
   licences_.assign(static_cast<Size>(resources.size()), 0);
   of_node_.resize(licences_.size());
   for (Size r = licences_.size(); r-- > 0;) {
@@ -100,17 +104,47 @@ Index JobRequest::find_usable(const Part& part, const Occupancy& room, Id begin,
   return count;
 }
 
-bool JobRequest::pick(const Column<std::uint8_t>& usable, const Occupancy& room, Index count,
+// With how many cpus a node counts in the choice.
+Amount JobRequest::counted(const Part& part, const Occupancy& room, Id node) const noexcept {
+  if (cpu_ == kNoId) return 1;
+  const Amount free = room.rooms.at(node, static_cast<Size>(cpu_));
+  const Amount taken = std::max<Amount>(part.amounts[cpu_], 1);
+  switch (choice_.counts) {
+    case NodeChoice::Counts::kFree:
+      return free - free % choice_.step;
+    case NodeChoice::Counts::kTaken:
+      return taken;
+    case NodeChoice::Counts::kAtMostAll:
+      return std::min(free, taken * part.count);
+  }
+  return free;
+}
+
+// The first of the least weight.
+void JobRequest::pick_first(const Column<std::uint8_t>& usable, Column<Id>& nodes) const {
+  Id best = kNoId;
+  for (const Id node : order_)
+    if (usable[node] != 0 && (best == kNoId || weight(node) < weight(best))) best = node;
+  nodes.assign(1, best);
+}
+
+// Of as many usable nodes as the part wants at least.
+bool JobRequest::pick(const Part& part, const Column<std::uint8_t>& usable, const Occupancy& room,
                       Column<Id>& nodes) const {
-  const auto cpus = [&](Size i) {
-    return cpu_ == kNoId ? Amount{1} : room.rooms.at(order_[i], static_cast<Size>(cpu_));
-  };
+  if (choice_.first_for_one && one_node_) {
+    pick_first(usable, nodes);
+    return true;
+  }
+  const Index count = part.count;
+  const auto cpus = [&](Index i) { return counted(part, room, order_[at(i)]); };
   std::vector<Stretch>& runs = stretches_;
   runs.clear();
   bool before = false;
-  for (Size i = 0; i < order_.size(); ++i) {  // runs follow one another in canonical order
-    const bool here = usable[order_[i]] != 0;
-    if (here && !before) runs.push_back({static_cast<Index>(i), 0, 0});
+  for (Index i = 0; at(i) < order_.size(); ++i) {  // runs follow one another in canonical order
+    const Id node = order_[at(i)];
+    const bool here = usable[node] != 0;
+    if (here && !(before && runs.back().weight == weight(node)))
+      runs.push_back({i, 0, 0, weight(node)});
     before = here;
     if (!here) continue;
     ++runs.back().size;
@@ -120,6 +154,7 @@ bool JobRequest::pick(const Column<std::uint8_t>& usable, const Occupancy& room,
   while (static_cast<Index>(nodes.size()) < count && !runs.empty()) {
     const Index left = count - static_cast<Index>(nodes.size());
     const auto better = [left](const Stretch& a, const Stretch& b) {
+      if (a.weight != b.weight) return a.weight < b.weight;
       const bool enough_a = a.size >= left, enough_b = b.size >= left;
       if (enough_a != enough_b) return enough_a;
       return enough_a ? a.cpus < b.cpus : a.cpus > b.cpus;
@@ -129,7 +164,7 @@ bool JobRequest::pick(const Column<std::uint8_t>& usable, const Occupancy& room,
     Index first = best->begin;
     if (left == 1)  // of the last node the least is left over
       for (Index i = first; i < best->begin + best->size; ++i)
-        if (cpus(static_cast<Size>(i)) < cpus(static_cast<Size>(first))) first = i;
+        if (cpus(i) < cpus(first)) first = i;
     for (Index i = 0; i < std::min(best->size, left); ++i)
       nodes.push_back(static_cast<Id>(first + i));
     runs.erase(best);
@@ -154,7 +189,7 @@ bool JobRequest::place(const Occupancy& room, std::vector<Spot>& spots) const {
     const Occupancy& now = several ? *trial : room;
     now_usable_.resize(nodes_);
     if (find_usable(part, now, 0, static_cast<Id>(nodes_), now_usable_.data()) < part.count ||
-        !pick(now_usable_, now, part.count, chosen_))
+        !pick(part, now_usable_, now, chosen_))
       return false;
     for (const Id node : chosen_) {
       spots.push_back({part.request, node});

@@ -242,9 +242,11 @@ class Plan(Frozen, Tabular, Savable):
         dict
             ``evenhand`` (version) and ``commit`` of the build, ``system`` and ``preset`` of the policy, and
             the fingerprints of its ``settings`` and of the ``snapshot``: O(cells) when first asked for.
+            Under Slurm also ``release``, whose rules were followed.
         """
-        policy = self.policy
-        return of_policy(policy, fingerprint(policy)) | {"snapshot": self.snapshot.fingerprint}
+        policy, snapshot = self.policy, self.snapshot
+        made = of_policy(policy, fingerprint(policy)) | {"snapshot": snapshot.fingerprint}
+        return made | (policy.made_for(snapshot) if hasattr(policy, "made_for") else {})
 
     @cached_property
     def counts(self) -> dict[str, int]:

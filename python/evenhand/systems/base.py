@@ -126,6 +126,10 @@ class Policy:
         """Return what there is to say of a plan, beside what is said of its input."""
         return ()
 
+    def made_for(self, snapshot: Snapshot) -> Mapping[str, Any]:  # noqa: ARG002
+        """Return what a plan's provenance says beside policy and snapshot."""
+        return {}
+
     def noted_of_run(self, result: Result) -> tuple[Diagnostic, ...]:  # noqa: ARG002
         """Return what there is to say of a simulation."""
         return ()

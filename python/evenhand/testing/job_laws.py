@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from evenhand.systems.slurm.settings import partitions_named, split_mode
+from evenhand.systems.slurm.releases import RELEASES, release_of
+from evenhand.systems.slurm.settings import flags_of, partitions_named, split_mode
 from evenhand.testing import job_queue_laws as of_queues
 from evenhand.testing import job_victim_laws as of_victims
 from evenhand.testing._laws import PlanOfJobs, hold_all, must
@@ -30,6 +31,12 @@ class JobPlan(PlanOfJobs):
     """A scheduling run and what it was made of; see `PlanOfJobs`."""
 
     settings: SlurmSettings
+
+    @cached_property
+    def release(self) -> str:
+        """Release by whose rules the plan was made."""
+        version = (self.snapshot.get("root") or {}).get("settings", {}).get("slurm_version")
+        return self.settings.release or (release_of(version) if version else None) or RELEASES[-1]
 
     @cached_property
     def wide(self) -> set[str]:
@@ -77,7 +84,6 @@ class JobPlan(PlanOfJobs):
 def victims_have_lower_priority(run: JobPlan) -> None:
     """No job is preempted by equal or lower priority, as the type of preemption defines it."""
     s = run.settings
-    flags = split_mode(s.PreemptMode)[1]
     for d in run.decided("preempt"):
         victim, asks = run.jobs[str(d["operation"])], run.jobs[str(d["beneficiary"]["operation"])]
         must(victim is not asks, d)
@@ -88,12 +94,13 @@ def victims_have_lower_priority(run: JobPlan) -> None:
                 for job in (victim, asks)
             ]
             must(tiers[0] < tiers[1], d)
-            must("PRIORITY" not in flags or mine >= its, d)
+            named = [s.partitions[name] for name in partitions_named(asks["partition"])]
+            must(mine >= its or any("PRIORITY" not in flags_of(s, part) for part in named), d)
         elif victim["qos"] == asks["qos"]:
             must(mine > its, d)
         else:
             must(victim["qos"] in s.qos[asks["qos"]].Preempt, d)
-            must("PRIORITY" not in flags or mine > its, d)
+            must("PRIORITY" not in flags_of(s, s.qos[asks["qos"]]) or mine > its, d)
 
 
 def protected_jobs_stay(run: JobPlan) -> None:
@@ -109,7 +116,8 @@ def protected_jobs_stay(run: JobPlan) -> None:
         must(s.min_exempt_priority is None or job.get("priority", 1) <= s.min_exempt_priority, d)
         must(all(a.get("preemptible", True) for a in own), d)
         ran = max(run.snapshot["now"] - min(a.get("start_time", 0) for a in own), 0)
-        ignored = d["mode"] == "suspend" and s.gang_exempt_time == "ignored"
+        by_release = s.gang_exempt_time == "by_release" and run.release < "26.05"
+        ignored = d["mode"] == "suspend" and (s.gang_exempt_time == "ignored" or by_release)
         must(ran >= (s.PreemptExemptTime or 0) or ignored, d)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from evenhand.systems.slurm.settings import partitions_named
+from evenhand.systems.slurm.settings import flags_of, partitions_named
 from evenhand.testing._laws import must
 from evenhand.testing.job_rows import (
     add,
@@ -124,7 +124,7 @@ def stands_behind(run: JobPlan, job: str, front: str) -> bool:
     """Return whether a job certainly comes after another in the queue.
 
     By tiers the tier decides, then the priority, then the submission. By QOS that is said only of jobs of one
-    QOS in one partition.
+    QOS in one partition, where the order of all that waits has no circle.
     """
     s, rows = run.settings, list(run.jobs)
     if job == front or s.PriorityType != "priority/basic":
@@ -134,10 +134,12 @@ def stands_behind(run: JobPlan, job: str, front: str) -> bool:
     mine, its = run.jobs[job], run.jobs[front]
     if any(set(row.get("settings", {})) - {"preemption_cost"} for row in (mine, its)):
         return False
+    one_tier = len({part.PriorityTier for part in s.partitions.values()}) <= 1
+    if s.SchedulerType == "sched/builtin" and one_tier and run.release < "24.11":
+        return False
     if s.PreemptType == "preempt/qos":
         alike = mine["partition"] == its["partition"] and mine.get("qos") == its.get("qos")
-        one_tier = len({part.PriorityTier for part in s.partitions.values()}) == 1
-        if not alike or (s.SchedulerType == "sched/builtin" and one_tier):
+        if not alike or _may_have_circles(run):
             return False
 
     def key(name: str) -> tuple[float, float, float, int]:
@@ -146,6 +148,18 @@ def stands_behind(run: JobPlan, job: str, front: str) -> bool:
         return -tier, -float(row.get("priority", 1)), float(row.get("start_time", 0)), rows.index(name)
 
     return key(front) < key(job)
+
+
+def _may_have_circles(run: JobPlan) -> bool:
+    """Return whether "may preempt", with tier and priority where it says nothing, may go in circles."""
+    s = run.settings
+    named = (run.jobs[str(r["operation"])].get("qos") for r in run.requests.values())
+    waiting = {name for name in named if name is not None}
+    several = [s.qos[name] for name in waiting if name in s.qos]
+    if len(waiting) < 2 or not any(waiting & set(qos.Preempt) for qos in several):
+        return len(waiting) > 1 and any("WITHIN" in flags_of(s, qos) for qos in several)
+    mutual = all(waiting & set(qos.Preempt) for qos in several)
+    return len(waiting) > 2 or mutual or any(flags_of(s, qos) & {"WITHIN", "PRIORITY"} for qos in several)
 
 
 def first_of_the_queue(run: JobPlan) -> str | None:

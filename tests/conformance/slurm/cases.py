@@ -44,7 +44,7 @@ class World:
 
     def __init__(self, case: Mapping[str, Any]) -> None:
         config = case["config"]
-        self.policy = eh.policies.Slurm(**_settings(config))
+        self.policy = eh.policies.Slurm(**_settings(config), release=case.get("version", "22.05"))
         order = {node["name"]: place for place, node in enumerate(case["nodes"])}
         cpus = {node["name"]: node.get("cpus", 1) for node in case["nodes"]}
         self.cpus = cpus

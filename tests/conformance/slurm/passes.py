@@ -154,8 +154,8 @@ class Passes:
 
 
 def tables_of(case: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the snapshot of a case; the release is at its end of second 100,000."""
-    release = 100_000.0
+    """Return the snapshot of a case; the release is at its end of second 100,000, if it does not say when."""
+    release = float(case.get("release_epoch", 100_000))
     allocations = []
     operations = [
         {
@@ -209,13 +209,19 @@ def tables_of(case: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def settings_of(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the policy's settings of a case."""
+def settings_of(case: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the policy's settings of a case; without a version it was recorded on 22.05."""
+    config = case["config"]
     same = (
         *("PreemptType", "PreemptMode", "SchedulerType", "SelectType", "PriorityType", "KillWait"),
         *("MessageTimeout", "PreemptExemptTime", "reorder_count", "strict_order", "youngest_first"),
+        "min_exempt_priority",
     )
     settings = {name: config[name] for name in same if config.get(name) is not None}
+    settings["release"] = case.get("version", "22.05")
+    settings["node_weights"] = {
+        node["name"]: node["weight"] for node in case["nodes"] if node.get("weight", 1) != 1
+    }
     settings["JobRequeue"] = bool(config["JobRequeue"])
     settings["partitions"] = {
         name: {
@@ -269,7 +275,7 @@ def simulated(case: Mapping[str, Any], *, backfill_first: bool) -> Any:
     )
     return eh.simulate.simulate(
         eh.Snapshot.from_dict(start),
-        eh.policies.Slurm(**settings_of(case["config"])),
+        eh.policies.Slurm(**settings_of(case)),
         workload,
         until=tables["now"] + case["observed_s"],
         bf_interval=interval,
@@ -277,12 +283,20 @@ def simulated(case: Mapping[str, Any], *, backfill_first: bool) -> Any:
     )
 
 
+def _backfill_first(case: Mapping[str, Any]) -> bool:
+    return case["name"].startswith("live_several_backfill_first")
+
+
+def first_pass(case: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a case expects of the first pass alone."""
+    world = Passes(tables_of(case), settings_of(case), engine_plan)
+    world.run("backfill" if _backfill_first(case) else "main")
+    return {"first_pass": world.first}
+
+
 def answer(case: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a case expects: of the first pass alone, and of a simulation of all."""
-    backfill_first = case["name"].startswith("live_several_backfill_first")
-    world = Passes(tables_of(case), settings_of(case["config"]), engine_plan)
-    world.run("backfill" if backfill_first else "main")
-    result = simulated(case, backfill_first=backfill_first)
+    """Return what a case expects of all passes: a simulation of them."""
+    result = simulated(case, backfill_first=_backfill_first(case))
     preempted: dict[str, str] = {}
     beneficiaries: dict[str, set[str]] = defaultdict(set)
     nodes: dict[str, list[str]] = defaultdict(list)
@@ -303,5 +317,4 @@ def answer(case: Mapping[str, Any]) -> dict[str, Any]:
         "started_nodes": {job: sorted(nodes[job]) for job in waiting if job in nodes},
         "still_waiting": sorted(set(waiting) - set(nodes) - set(preempted)),
         "beneficiaries": {job: sorted(victims) for job, victims in beneficiaries.items()},
-        "first_pass": world.first,
     }

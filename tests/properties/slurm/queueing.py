@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from evenhand.systems.slurm.releases import RELEASES
 from evenhand.systems.slurm.settings import SlurmSettings
 
 __all__ = ["queue"]
@@ -66,6 +67,7 @@ def queue(chance: random.Random) -> tuple[dict[str, Any], SlurmSettings]:
         ),
         partitions=partitions,
         qos=qos,
+        release=chance.choice((None, *RELEASES)),
     )
     data = {
         "now": NOW,

@@ -9,6 +9,7 @@ from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 import evenhand as eh
+from evenhand.systems.slurm.releases import RELEASES
 from evenhand.systems.slurm.settings import SlurmSettings, partitions_named, split_mode
 from evenhand.testing import strategies as es
 from evenhand.testing.costs import read_costs
@@ -100,7 +101,10 @@ def ends(draw: st.DrawFn) -> tuple[dict[str, Any], SlurmSettings]:
     table = [{"name": node, "capacity": {"cpu": 1}} for node in nodes]
     data: dict[str, Any] = {"now": 60_000, "resources": {"cpu": {}}, "nodes": table}
     data |= {"operations": operations, "allocations": allocations, "requests": requests}
-    return data, SlurmSettings(SchedulerType="sched/backfill", bf_resolution=1.0, partitions=parts)
+    release = draw(st.sampled_from(RELEASES))
+    resolution = draw(st.sampled_from((1.0, 60.0)))
+    settings = SlurmSettings(SchedulerType="sched/backfill", bf_resolution=resolution, partitions=parts)
+    return data, settings.replace(release=release)
 
 
 @given(cluster=ends())

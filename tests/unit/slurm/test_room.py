@@ -144,7 +144,7 @@ def test_whom_others_end_for_does_not_start_by_backfill() -> None:
 @pytest.mark.parametrize(
     ("free", "count", "taken"),
     [
-        # Of runs of enough nodes the one with fewer cpus.
+        # Of runs of enough nodes the one with fewer free cpus.
         ([("n1", 8), ("n2", 8), ("n3", 0), ("n4", 4), ("n5", 4)], 2, ["n4", "n5"]),
         ([("n1", 4), ("n2", 4), ("n3", 0), ("n4", 8), ("n5", 8)], 2, ["n1", "n2"]),
         ([("n1", 4), ("n2", 4), ("n3", 0), ("n4", 4), ("n5", 4)], 2, ["n1", "n2"]),
@@ -162,5 +162,5 @@ def test_nodes_of_a_job_are_those_of_the_best_runs(
         capacity, {"x": {"partition": "high"}, "p": {"partition": "low"}}, runs, {"p": 1}
     ).to_dict()
     rows["requests"][0]["count"] = count
-    _, decided = said(eh.Snapshot.from_dict(rows), GANG)
+    _, decided = said(eh.Snapshot.from_dict(rows), GANG.replace(release="22.05"))
     assert [node for _, _, node in decided] == taken

@@ -47,6 +47,8 @@ VALUES: Mapping[str, dict[str, Any]] = {
     },
     "agent_selection_resource_priority": {"agent_selection_resource_priority": ["mem", "cuda"]},
     "user_policies": {"user_policies": {"u": {}}},
+    "release": {"release": "24.05"},
+    "node_weights": {"node_weights": {"n": 2}},
     "project_policies": {"project_policies": {"p": {}}},
     "shares": {"shares": ShareTree.from_dict({"a": {}, "b": {"parent": "a", "shares": 3}})},
     "PriorityWeightTRES": {"PriorityWeightTRES": {"mem": 1.5}},

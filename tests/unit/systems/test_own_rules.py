@@ -53,7 +53,7 @@ def test_what_is_read_says_by_which_preset() -> None:
     policy = eh.policies.Slurm.from_conf(CONF)
     assert (policy.preset, repr(policy)[:16]) == ("upstream", "Slurm('upstream'")
     assert eh.policies.Slurm.from_conf(CONF, preset="documented").preset == "documented"
-    assert policy.settings.gang_exempt_time == "ignored"
+    assert policy.settings.gang_exempt_time == "by_release"
 
 
 def test_a_snapshot_that_is_read_carries_no_mark() -> None:

@@ -1,8 +1,8 @@
 // Free room as a trial sees it, and where a pending job would be placed in it.
 //
-// Source: Slurm, choice of nodes without topology and with equal weights: runs of
-// consecutive usable nodes; a run that suffices beats one that does not; the smallest of
-// those (the first on ties), else the largest first, and so on.
+// Source: Slurm, choice of nodes without topology: runs of consecutive usable nodes of one weight;
+// the least weight first; a run that suffices beats one that does not; the smallest of those (the
+// first on ties), else the largest first, and so on.
 #pragma once
 
 #include <algorithm>
@@ -26,6 +26,16 @@ struct Spot {
   Id node;  // kNoId: needs no node
 };
 
+// How a place is chosen among the nodes that will do.
+struct NodeChoice {
+  // With how many cpus a node counts: all that are free, in whole steps; those that a job takes
+  // there; or those that are free, at most all that the job takes.
+  enum class Counts : std::uint8_t { kFree, kTaken, kAtMostAll } counts = Counts::kFree;
+  Amount step = 1;
+  bool first_for_one = false;          // a job of one node gets the first that will do
+  View<const std::int64_t> weights{};  // N, nodes of little weight first; none: all are alike
+};
+
 // The requests of one pending job: each of a request's count takes another node.
 class JobRequest {
  public:
@@ -43,12 +53,12 @@ class JobRequest {
 
   JobRequest() = default;
   JobRequest(const ResourceSpace& resources, std::span<const Id> order, std::size_t rows,
-             bool whole_nodes, std::vector<Part> parts) {
-    reset(resources, order, rows, whole_nodes, std::move(parts));
+             bool whole_nodes, std::vector<Part> parts, const NodeChoice& choice = {}) {
+    reset(resources, order, rows, whole_nodes, std::move(parts), choice);
   }
   // order: of the nodes, of which there are so many rows, canonical; it outlives this.
   void reset(const ResourceSpace& resources, std::span<const Id> order, std::size_t rows,
-             bool whole_nodes, std::vector<Part> parts);
+             bool whole_nodes, std::vector<Part> parts, const NodeChoice& choice = {});
   // To be filled anew, where this is used again.
   std::vector<Part> take_parts() noexcept { return std::move(parts_); }
 
@@ -80,23 +90,31 @@ class JobRequest {
 
  private:
   bool looks_at(Id node) const noexcept { return open_ == nullptr || open_[node] != 0; }
-  // Nodes that follow one another in canonical order.
+  // Nodes that follow one another in canonical order, of one weight.
   struct Stretch {
     Index begin, size;
     Amount cpus;
+    std::int64_t weight;
   };
   // Which nodes from `begin` to before `end` have room for one copy, a byte each, and how many. O(N
   // R).
   Index find_usable(const Part& part, const Occupancy& room, Id begin, Id end,
                     std::uint8_t* usable) const noexcept;
-  bool pick(const Column<std::uint8_t>& usable, const Occupancy& room, Index count,
+  bool pick(const Part& part, const Column<std::uint8_t>& usable, const Occupancy& room,
             Column<Id>& nodes) const;
+  void pick_first(const Column<std::uint8_t>& usable, Column<Id>& nodes) const;
+  Amount counted(const Part& part, const Occupancy& room, Id node) const noexcept;
+  std::int64_t weight(Id node) const noexcept {
+    return choice_.weights.empty() ? 0 : choice_.weights[node];
+  }
 
   View<const Id> order_;
   std::size_t nodes_ = 0;
   bool whole_nodes_ = false;
   const std::uint8_t* open_ = nullptr;  // N
   Id cpu_ = kNoId;                      // the resource whose least waste is wanted
+  NodeChoice choice_;
+  bool one_node_ = false;
   std::vector<Part> parts_;
   Column<Amount> licences_;
   Column<std::uint8_t> of_node_;         // R

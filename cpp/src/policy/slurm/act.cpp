@@ -99,15 +99,20 @@ Way Run::way(Id job, JobRequest& job_request, Occupancy base, const Column<Index
   const Occupancy before = base;
   for (const Index i : sharing)
     if (covers && workspace.mode(of(i)) == PreemptMode::kSuspend) workspace.give(base, of(i), 1);
-  Way found{Way::How::kEnds,
-            choose(workspace, job_request, base, candidates, false, budget, written)};
-  if (found.choice.fits) {
-    if (covers) add_those_sharing(job, before, sharing, found.choice);
-    return found;
+  const bool by_qos = set.gang && set.type == PreemptType::kQos && !dry;
+  const bool only_suspends = by_qos && set.rules.first_candidate_says_how &&
+                             workspace.mode(of(candidates.front())) == PreemptMode::kSuspend;
+  if (!only_suspends) {
+    Way found{Way::How::kEnds,
+              choose(workspace, job_request, base, candidates, false, budget, written)};
+    if (found.choice.fits) {
+      if (covers) add_those_sharing(job, before, sharing, found.choice);
+      return found;
+    }
   }
-  if (set.gang && set.type == PreemptType::kQos && !dry) {
-    found = {Way::How::kSuspends,
-             choose(workspace, job_request, base, candidates, true, budget, written)};
+  if (only_suspends || (by_qos && !set.rules.first_candidate_says_how)) {
+    Way found{Way::How::kSuspends,
+              choose(workspace, job_request, base, candidates, true, budget, written)};
     if (found.choice.fits) return found;
   }
   return {};
@@ -289,7 +294,8 @@ Time Run::take(Id job, const JobRequest& job_request, Index victim, const std::v
 void Run::start(Id job, const std::vector<Spot>& spots, Reason reason, Id step) {
   Mark& mark = this->mark(job);
   mark.served = mark.started = true;
-  const Time end = workspace.state.now() + lasts(job, stage_ == Stage::kBackfill);
+  const bool shortened = stage_ == Stage::kBackfill && !set().rules.starts_with_its_whole_limit;
+  const Time end = workspace.state.now() + lasts(job, shortened);
   begun_.push_back({end, job, begun_spots_.size(), spots.size()});
   begun_spots_.insert(begun_spots_.end(), spots.begin(), spots.end());
   if (has_ends_) add_end({end, job, End::Of::kBegun, static_cast<Index>(begun_.size()) - 1});

@@ -43,9 +43,7 @@ void Run::backfill() {
       rule = beyond(turn.job, job_request);
       if (rule == Outcome::kStarted) {
         if (passed_over(pass, turn.job)) continue;
-        if (pass.tests >= passes.bf_max_job_test ||
-            pass.timeline.size() >= passes.bf_node_space_size)
-          break;
+        if (pass.full || pass.tests >= passes.bf_max_job_test) break;
         if (passes.bf_max_job_start > 0 && pass.starts >= passes.bf_max_job_start) break;
         add_reserved(workspace.room, turn.job, 1);
         if (licences_lack(turn.job, job_request)) {
@@ -101,6 +99,7 @@ Outcome Run::plan_job(BackfillPass& pass, Id job, JobRequest& job_request) {
   const Outcome otherwise = waits(pass, job, job_request);
   const NodeSet inside = partition_set(partition, false);
   const Estimate rooms = estimate(job);
+  const bool by_instant = set().rules.estimates_from_the_instant_tried;
   std::optional<Outcome> rule;
   NodeSet free, before;
   std::vector<Spot> spots;
@@ -108,9 +107,9 @@ Outcome Run::plan_job(BackfillPass& pass, Id job, JobRequest& job_request) {
   for (;;) {
     free = inside;
     Time later = pass.timeline.open(since, std::max(since, now) + length, free);
-    if (free != before) {
+    if (by_instant || free != before) {
       open_only(free);
-      found = will_run(job, job_request, rooms, starts_only, spots);
+      found = will_run(job, job_request, rooms, {since, later, starts_only}, spots);
       before = free;
     }
     if (found == kNoTime) {
@@ -143,11 +142,13 @@ Outcome Run::plan_job(BackfillPass& pass, Id job, JobRequest& job_request) {
       continue;
     }
     if (when > now + passes.bf_window) return rule.value_or(otherwise);
-    const Time begin = floor(when), end = floor(when + length);
+    const Time begin = floor(when), end = kept_until(when + length);
     if (when > now && pass.timeline.taken(nodes, begin, end)) {
       since = when;
       continue;
     }
+    pass.full = pass.timeline.size() >= passes.bf_node_space_size;
+    if (pass.full) return rule.value_or(otherwise);
     pass.timeline.keep(nodes, begin, std::max(end, begin + passes.bf_resolution));
     for (const Spot& spot : spots)
       if (spot.node != kNoId && !blocked_by_.empty() && blocked_by_[spot.node] == kNoId)
@@ -177,6 +178,13 @@ Outcome Run::waits(const BackfillPass& pass, Id job, const JobRequest& job_reque
 
 // An absolute instant, rounded down.
 Time Run::floor(Time instant) const { return floor_to(instant, set().passes.bf_resolution); }
+
+// When what is kept until an instant ends: rounded down, or up.
+Time Run::kept_until(Time instant) const {
+  const Time before = floor(instant);
+  return set().rules.kept_until_rounded_up && before < instant ? before + set().passes.bf_resolution
+                                                               : before;
+}
 
 NodeSet Run::partition_set(Id partition, bool up) const {
   const std::span<const std::uint8_t> inside = jobs().on_nodes(partition);

@@ -17,9 +17,11 @@ std::shared_ptr<const CandidateSet> Run::candidate_set(Id job) {
   const Jobs& j = jobs();
   const Size o = at(job);
   const Qualities& quality = set().qualities;
+  const Id qos = j.qos[o];
   const bool by_priority =
-      set().priority || (set().type == PreemptType::kQos && j.qos[o] != kNoId &&
-                         quality.preempts[at(j.qos[o]) * quality.size() + at(j.qos[o])]);
+      set().type != PreemptType::kQos
+          ? set().asks_priority_in(j.partition[o])
+          : qos != kNoId && (set().priority || quality.priority[qos] || quality.lists(qos, qos));
   const double priority = by_priority ? j.priority[o] : 0;
   const bool runs = std::ranges::any_of(workspace.state.allocations_of(job),
                                         [&](Id slot) { return workspace.state.holds(slot); });
@@ -91,11 +93,22 @@ Run::Estimate Run::estimate(Id job) {
   return e;
 }
 
+// Whether an end is on one of some nodes.
+template <class Among>
+bool Run::ends_on(const End& end, const Among& among) const {
+  const auto there = [&](Id node) { return node != kNoId && among(node); };
+  if (end.of == End::Of::kLeaving)
+    return there(workspace.state.node_of(static_cast<Id>(end.which)));
+  if (end.of == End::Of::kBegun)
+    return std::ranges::any_of(spots_of(begun_[end.which]), there, &Spot::node);
+  return std::ranges::any_of(workspace.nodes(of(end.which)), there);
+}
+
 // Free room; without all that may be preempted; then without what ends by and by, in spans that
 // double until they reach the next end, of which each is tried once: the instant is the last end
 // of the span. As the system does, a span is looked at as over only after an end that frees
 // something: one that ends within it elsewhere lets the next end that does into it, however late.
-Time Run::will_run(Id job, JobRequest& job_request, const Estimate& rooms, bool now_only,
+Time Run::will_run(Id job, JobRequest& job_request, const Estimate& rooms, Tried tried,
                    std::vector<Spot>& spots) {
   const Time now = workspace.state.now();
   job_request.look_at(open_.data());
@@ -105,34 +118,61 @@ Time Run::will_run(Id job, JobRequest& job_request, const Estimate& rooms, bool 
       open += part.allowed()[n] && open_[n];
     if (part.takes_node && open < part.count) return kNoTime;
   }
-  if (job_request.place(rooms.now, spots) || job_request.place(rooms.emptied, spots)) return now;
-  if (now_only) return kNoTime;
+  const bool from_instant = set().rules.estimates_from_the_instant_tried;
+  if (!(from_instant && tried.since > now) && job_request.place(rooms.now, spots)) return now;
   Occupancy room = rooms.emptied;
-  job_request.begin(room);
-  Time until = kNoTime, span = kSpan, last = now;
   const auto listed = [&](Size i) {
     while (i < ends_.size() && !is_listed(ends_[i], job, *rooms.wanted)) ++i;
     return i;
   };
-  for (Size next = listed(0); next < ends_.size();) {
-    bool any = false;
-    while (next < ends_.size()) {
-      const End& end = ends_[next];
+  const auto beyond = [&](const End& end) {
+    return from_instant && tried.later != kNoTime && end.at > tried.later;
+  };
+  Size next = listed(0);
+  // Nothing is looked ahead for a job that starts at once or not at all and may preempt no other.
+  if (from_instant && !(tried.now_only && rooms.wanted->jobs.empty()))
+    for (; next < ends_.size() && ends_[next].at < whole_second(tried.since);
+         next = listed(next + 1))
+      free(room, ends_[next], nullptr);
+  if (job_request.place(room, spots)) return now;
+  if (tried.now_only) return kNoTime;
+  job_request.begin(room);
+  const Size first = next;
+  Time until = kNoTime, span = kSpan;
+  while (next < ends_.size()) {
+    Size last = ends_.size();
+    while (next < ends_.size() && !beyond(ends_[next])) {
+      const Size here = next;
       next = listed(next + 1);
-      if (!ends_on_open(end)) continue;
-      if (until == kNoTime) until = floor_to(end.at, kSpan) + kSpan;
-      free(room, end, &job_request);
-      last = end.at;
-      any = true;
+      if (!ends_on(ends_[here], [this](Id node) { return open_[node] != 0; })) continue;
+      if (until == kNoTime) until = floor_to(ends_[here].at, kSpan) + kSpan;
+      free(room, ends_[here], &job_request);
+      last = here;
       if (next < ends_.size() && ends_[next].at > until + span) break;
     }
-    if (!any) return kNoTime;
+    if (last == ends_.size()) return kNoTime;
     do span *= 2;
     while (next < ends_.size() && ends_[next].at > until + span);
-    if (job_request.may_fit(room) && job_request.place(room, spots))
-      return last > now ? last : std::max(last + set().kill_wait, now + kMicrosecondsPerSecond);
+    if (job_request.may_fit(room) && job_request.place(room, spots)) {
+      const Time end = ends_[planned_by(first, last, job, *rooms.wanted, spots)].at;
+      return end > now ? end : std::max(end + set().kill_wait, now + kMicrosecondsPerSecond);
+    }
+    if (next < ends_.size() && beyond(ends_[next])) return kNoTime;
   }
   return kNoTime;
+}
+
+// Of the ends from a first until a last, the one at which a job is planned to start: the last, or
+// the last on a node that it is to have.
+Size Run::planned_by(Size first, Size last, Id job, const CandidateSet& wanted,
+                     const std::vector<Spot>& spots) const {
+  if (!set().rules.starts_at_an_end_on_its_nodes) return last;
+  const auto has = [&](Id node) {
+    return std::ranges::find(spots, node, &Spot::node) != spots.end();
+  };
+  for (Size i = last + 1; i-- > first;)
+    if (is_listed(ends_[i], job, wanted) && ends_on(ends_[i], has)) return i;
+  return last;
 }
 
 Time Run::end_of(const RunningJob& job) const {
@@ -193,14 +233,6 @@ bool Run::is_listed(const End& end, Id job, const CandidateSet& wanted) const {
       return true;
   }
   return false;
-}
-
-bool Run::ends_on_open(const End& end) const {
-  const auto open = [this](Id node) { return node != kNoId && open_[node] != 0; };
-  if (end.of == End::Of::kLeaving) return open(workspace.state.node_of(static_cast<Id>(end.which)));
-  if (end.of == End::Of::kBegun)
-    return std::ranges::any_of(spots_of(begun_[end.which]), open, &Spot::node);
-  return std::ranges::any_of(workspace.nodes(of(end.which)), open);
 }
 
 void Run::free(Occupancy& room, const End& end, JobRequest* job_request) const {

@@ -121,6 +121,10 @@ void Jobs::read_nodes(const ClusterState& state) {
       for (const std::string& name : parts.nodes[p])
         if (const Id node = table.find(name); node != kNoId) row[node] = 1;
   }
+  node_weights_.clear();
+  if (!set_.node_weights.empty()) node_weights_.assign(stride_, 1);
+  for (const auto& [name, weight] : set_.node_weights)
+    if (const Id node = table.find(name); node != kNoId) node_weights_[node] = weight;
   const Size measures = 1 + w.tres.size();
   capacity_.assign((parts.size() + 1) * measures, 0);
   quanta_.assign(measures, 1);
@@ -136,6 +140,30 @@ void Jobs::read_nodes(const ClusterState& state) {
       capacity_[p * measures + m] = static_cast<double>(sum);
     }
   }
+}
+
+NodeChoice Jobs::node_choice(const ClusterState& state, Id job) const {
+  NodeChoice choice;
+  choice.weights = node_weights_;
+  // Of entire nodes all is taken that is free.
+  if (set_.whole_nodes || exclusive[job] != 0) return choice;
+  const ResourceSpace& resources = state.tables().resources;
+  const auto is = [&](Size r, ResourceKind kind) {
+    return resources.scope[r] == ResourceScope::kNode && resources.kind[r] == kind;
+  };
+  bool devices = false;
+  for (Size r = 0; r < state.width(); ++r) {
+    for (const Id q : state.requests_of(job))
+      if (const Amount* need = state.requests().get_row(&RequestColumns::resources, q))
+        devices |= is(r, ResourceKind::kOther) && state.pending(q) > 0 && need[r] > 0;
+    if (is(r, ResourceKind::kCpu))
+      choice.step = std::max<Amount>(
+          std::llround(static_cast<double>(rows_.cpus_per_task[job]) / resources.quantum[r]), 1);
+  }
+  if (set_.rules.nodes_count_with_what_a_job_takes || devices)
+    choice.counts = NodeChoice::Counts::kTaken;
+  choice.first_for_one = set_.rules.one_node_is_the_first;
+  return choice;
 }
 
 // How much it asks for or has, and since when.

@@ -107,7 +107,7 @@ void Run::main_pass(bool whole) {
   for (; queue_.reaches(turn_); ++turn_) {
     const Turn turn = queue_.turns()[turn_];
     if (rules_.size() <= turn_) rules_.push_back(Outcome::kWaitsForNextPass);
-    if (marked(turn.job).served) continue;  // in another of its partitions
+    if (marked(turn.job).served) continue;  // in another of its partitions, by this pass
     if (passes.sched_max_job_start > 0 && main_starts_ >= passes.sched_max_job_start) return;
     use_partition_of(turn);
     if (++seen_[turn.partition] > passes.partition_job_depth && passes.partition_job_depth > 0)
@@ -121,7 +121,7 @@ void Run::main_pass(bool whole) {
     }
     add_reserved(workspace.room, turn.job, -1);
     rules_[turn_] = rule;
-    if (rule == Outcome::kWaitsForVictims) mark(turn.job).served = true;
+    if (marked(turn.job).has_victims) mark(turn.job).served = true;
     if (!whole && workspace.stopped.empty() && !reserved_ && queue_.all_closed(closed_)) {
       ++turn_;
       return;

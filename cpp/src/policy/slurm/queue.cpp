@@ -1,7 +1,8 @@
 #include "evenhand/policy/slurm/queue.h"
 
 #include <algorithm>
-#include <deque>
+#include <iterator>
+#include <span>
 #include <utility>
 
 #include "evenhand/place/rooms.h"
@@ -11,56 +12,22 @@ namespace {
 
 using Size = std::size_t;
 
-// Jobs of one QOS in their order; some QOS may preempt others.
-class QosQueues {
- public:
-  QosQueues(const Workspace& workspace, std::vector<Turn> base)
-      : workspace_(workspace), base_(std::move(base)) {
-    Id most = kNoId;
-    for (const Turn& turn : base_) most = std::max(most, qos(turn));
-    queues_.resize(static_cast<Size>(most) + 2);  // the last: no QOS
-    for (Size i = 0; i < base_.size(); ++i) queues_[of(base_[i])].push_back(i);
-    if (workspace.settings.within)
-      for (auto& queue : queues_)
-        std::ranges::stable_sort(
-            queue, [&](Size a, Size b) { return base_[a].priority > base_[b].priority; });
-  }
-
-  Turn next() {
-    Size first = base_.size(), unblocked = base_.size();
-    for (const auto& queue : queues_) {
-      if (queue.empty()) continue;
-      const Size head = queue.front();
-      first = std::min(first, head);
-      if (!blocked(base_[head])) unblocked = std::min(unblocked, head);
-    }
-    const Turn& chosen = base_[unblocked == base_.size() ? first : unblocked];
-    queues_[of(chosen)].pop_front();
-    return chosen;
-  }
-
- private:
-  Id qos(const Turn& turn) const { return workspace_.jobs.qos[turn.job]; }
-  Size of(const Turn& turn) const {
-    return qos(turn) == kNoId ? queues_.size() - 1 : static_cast<Size>(qos(turn));
-  }
-  // May the head of another QOS preempt it?
-  bool blocked(const Turn& turn) const {
-    const Qualities& quality = workspace_.settings.qualities;
-    const Id mine = qos(turn);
-    if (mine == kNoId) return false;
-    for (Size q = 0; q + 1 < queues_.size(); ++q)
-      if (!queues_[q].empty() && q != static_cast<Size>(mine) &&
-          quality.preempts[q * quality.size() + static_cast<Size>(mine)] &&
-          (!workspace_.settings.priority || base_[queues_[q].front()].priority > turn.priority))
-        return true;
-    return false;
-  }
-
-  const Workspace& workspace_;
-  std::vector<Turn> base_;
-  std::vector<std::deque<Size>> queues_;  // places in base_
-};
+// Sorts by halves and merges them. `is_after(a, b)`: a, which stood before b, is to be behind it.
+// Where an order has circles, what comes of it depends on how it is sorted.
+//
+// Source: GNU C library, qsort, by which the system sorts its queue.
+template <class IsAfter>
+void sort_by_halves(std::span<Turn> turns, std::vector<Turn>& merged, const IsAfter& is_after) {
+  if (turns.size() < 2) return;
+  const std::span<Turn> first = turns.first(turns.size() / 2),
+                        second = turns.subspan(turns.size() / 2);
+  sort_by_halves(first, merged, is_after);
+  sort_by_halves(second, merged, is_after);
+  merged.clear();
+  std::ranges::merge(first, second, std::back_inserter(merged),
+                     [&](const Turn& b, const Turn& a) { return is_after(a, b); });
+  std::ranges::copy(merged, turns.begin());
+}
 
 }  // namespace
 
@@ -185,20 +152,35 @@ void Queue::sort() {
     std::ranges::stable_sort(order, {}, submitted);
     return;
   }
-  const bool by_tier = workspace_.settings.type == PreemptType::kPartitionPrio;
   // Turns of one job that are equal in all of this keep the order in which it names them.
-  std::ranges::stable_sort(order, [&](const Turn& a, const Turn& b) {
+  const auto is_after = [&](const Turn& a, const Turn& b) {
     const Key &x = keys[a.job], &y = keys[b.job];
-    if (x.expedited != y.expedited) return x.expedited;
-    if (by_tier && a.tier != b.tier) return a.tier > b.tier;  // it could preempt the other
-    if (x.reserved != y.reserved) return x.reserved;
-    if (a.tier != b.tier) return a.tier > b.tier;
-    if (a.priority != b.priority) return a.priority > b.priority;
-    return x.submitted < y.submitted;
-  });
-  if (workspace_.settings.type != PreemptType::kQos) return;
-  QosQueues queues(workspace_, order);
-  for (Turn& turn : order) turn = queues.next();
+    if (x.expedited != y.expedited) return y.expedited;
+    if (may_preempt(a, b)) return false;
+    if (may_preempt(b, a)) return true;
+    if (x.reserved != y.reserved) return y.reserved;
+    if (a.tier != b.tier) return a.tier < b.tier;
+    if (a.priority != b.priority) return a.priority < b.priority;
+    return x.submitted > y.submitted;
+  };
+  // They stand as their jobs came.
+  std::ranges::stable_sort(order, {},
+                           [&](const Turn& turn) { return keys[turn.job].submitted.second; });
+  sort_by_halves(std::span(order), some_, is_after);
+}
+
+// By partition or QOS and priority alone, whatever the other one has.
+bool Queue::may_preempt(const Turn& turn, const Turn& other) const noexcept {
+  const Settings& set = workspace_.settings;
+  const Column<Id>& qos = workspace_.jobs.qos;
+  if (set.type == PreemptType::kPartitionPrio)
+    return turn.tier > other.tier &&
+           !(set.asks_priority_in(turn.partition) && turn.priority < other.priority);
+  if (set.type == PreemptType::kQos)
+    return set.qualities.lists(qos[turn.job], qos[other.job]) &&
+           !(set.asks_priority_of(qos[turn.job], qos[other.job]) &&
+             turn.priority <= other.priority);
+  return false;
 }
 
 }  // namespace evenhand::slurm

@@ -72,6 +72,7 @@ struct BackfillPass {
   Column<std::uint8_t> has_victims, planned;  // O
   Column<Index> of_partition, of_user, kept;
   Index tests = 0, starts = 0;
+  bool full = false;  // the timeline distinguishes as many spans as it may
 };
 
 // How a job gets room from others.
@@ -218,6 +219,7 @@ class Run {
   Outcome start_now(BackfillPass& pass, Id job, JobRequest& job_request);
   Outcome waits(const BackfillPass& pass, Id job, const JobRequest& job_request);
   Time floor(Time instant) const;
+  Time kept_until(Time instant) const;
   NodeSet partition_set(Id partition, bool up) const;
   void open_only(const NodeSet& nodes);
 
@@ -229,15 +231,24 @@ class Run {
   };
   std::shared_ptr<const CandidateSet> candidate_set(Id job);
   Estimate estimate(Id job);
+  // An instant from which on a job is tried, and when more nodes may be free; whether it starts at
+  // once or not at all.
+  struct Tried {
+    Time since, later;
+    bool now_only;
+  };
   // When and where a job would start on the open nodes; no answer: kNoTime.
-  Time will_run(Id job, JobRequest& job_request, const Estimate& rooms, bool now_only,
+  Time will_run(Id job, JobRequest& job_request, const Estimate& rooms, Tried tried,
                 std::vector<Spot>& spots);
+  Size planned_by(Size first, Size last, Id job, const CandidateSet& wanted,
+                  const std::vector<Spot>& spots) const;
   void collect_ends();
   void add_end(End end);
   void complete(End& end) const;
   Time end_of(const RunningJob& job) const;
   bool is_listed(const End& end, Id job, const CandidateSet& wanted) const;
-  bool ends_on_open(const End& end) const;
+  template <class Among>
+  bool ends_on(const End& end, const Among& among) const;
   void free(Occupancy& room, const End& end, JobRequest* job_request) const;
   void free(Occupancy& room, const RunningJob& job, JobRequest* job_request) const;
   void free(Occupancy& room, Id slot, JobRequest* job_request) const;

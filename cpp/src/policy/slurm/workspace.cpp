@@ -152,14 +152,12 @@ Outcome Workspace::standing(Id preemptor, const RunningJob& job) const {
   if (set.type == PreemptType::kNone) return Outcome::kPreemptionDisabled;
   if (partition) {
     if (jobs.tier[v] >= jobs.tier[p]) return Outcome::kTierNotLower;
-    if (set.priority && jobs.priority[p] < jobs.priority[v]) return Outcome::kNotLowerPriority;
+    if (set.asks_priority_in(jobs.partition[p]) && jobs.priority[p] < jobs.priority[v])
+      return Outcome::kNotLowerPriority;
   } else {
     const Id mine = jobs.qos[p], its = jobs.qos[v];
-    if (mine == kNoId || its == kNoId) return Outcome::kQosNotListed;
-    // Within a QOS the diagonal tells, and priority always counts.
-    if (!set.qualities.preempts[at(mine) * set.qualities.size() + at(its)])
-      return Outcome::kQosNotListed;
-    if ((mine == its || set.priority) && jobs.priority[p] <= jobs.priority[v])
+    if (!set.qualities.lists(mine, its)) return Outcome::kQosNotListed;
+    if (set.asks_priority_of(mine, its) && jobs.priority[p] <= jobs.priority[v])
       return Outcome::kNotLowerPriority;
   }
   if (mode(job) == PreemptMode::kOff) return Outcome::kPreemptModeOff;
@@ -293,7 +291,8 @@ void Workspace::read_request(Id operation, JobRequest& to) const {
       return state.requests().keys().rank(part.request);
     });
   to.reset(state.tables().resources, jobs.nodes(), count,
-           settings.whole_nodes || jobs.exclusive[operation], std::move(parts));
+           settings.whole_nodes || jobs.exclusive[operation], std::move(parts),
+           jobs.node_choice(state, operation));
 }
 
 }  // namespace evenhand::slurm

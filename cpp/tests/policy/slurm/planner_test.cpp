@@ -28,7 +28,7 @@ Inputs inputs() {
   p.tier = {1, 2};
   p.mode = {PreemptMode::kRequeue, PreemptMode::kRequeue};
   p.grace = p.exempt = {0, 0};
-  p.suspendable = p.exclusive = p.down = {0, 0};
+  p.suspendable = p.exclusive = p.down = p.priority = {0, 0};
   p.max_time = p.default_time = {kNoTime, kNoTime};
   p.factor = {0.5, 1};
   p.all_nodes = {1, 1};

@@ -21,6 +21,7 @@ from evenhand.systems.slurm.priority import (
     qos_factors,
     weights,
 )
+from evenhand.systems.slurm.releases import RELEASES, release_in_force
 from evenhand.systems.slurm.rows import SlurmNoSettings, SlurmOperationSettings, SlurmRows
 from evenhand.systems.slurm.settings import BASES, SlurmPartition, partitions_named, split_mode
 
@@ -60,11 +61,11 @@ def _mode(s: SlurmSettings, of: SlurmSettings | SlurmPartition | SlurmQos) -> in
     return BASES.index(split_mode(s.PreemptMode if of.PreemptMode is None else of.PreemptMode)[0])
 
 
-def _first_come(s: SlurmSettings) -> bool:
+def _first_come(s: SlurmSettings, release: str) -> bool:
     """Return whether jobs are tried as they were submitted, whatever their priority and QOS."""
     tiers = {partition.PriorityTier for partition in s.partitions.values()}
     plain = s.SchedulerType == "sched/builtin" and s.PriorityType == "priority/basic"
-    return plain and s.PreemptType == "preempt/qos" and len(tiers) == 1
+    return plain and len(tiers) <= 1 and release < "24.11"
 
 
 def switches(snapshot: Snapshot, s: SlurmSettings) -> dict[str, Any]:
@@ -85,7 +86,9 @@ def switches(snapshot: Snapshot, s: SlurmSettings) -> dict[str, Any]:
     plain = "GANG" in flags and s.PreemptType == "preempt/partition_prio"
     words = TABLES["resources"]["kind"].words
     kinds = [words[kind] for kind in np.asarray(snapshot._head["kind"]).tolist()]
+    release = release_in_force(snapshot, s)
     return {
+        "release": RELEASES.index(release),
         "type": _TYPES.index(s.PreemptType),
         "mode": _mode(s, s),
         "requeue": s.JobRequeue,
@@ -93,6 +96,7 @@ def switches(snapshot: Snapshot, s: SlurmSettings) -> dict[str, Any]:
         "partitions": _partitions(s),
         "qos": _qualities(s),
         "weights": weights(snapshot, s),
+        "node_weights": dict(s.node_weights),
         "suspend_frees": np.array([kind in _FREED_BY_SUSPEND for kind in kinds], np.uint8),
         "selection": _SELECTIONS.index(s.victim_selection),
         "gang": "GANG" in flags,
@@ -105,9 +109,10 @@ def switches(snapshot: Snapshot, s: SlurmSettings) -> dict[str, Any]:
         "whole_nodes": s.SelectType == "select/linear",
         "has_min_exempt_priority": s.min_exempt_priority is not None,
         "min_exempt_priority": s.min_exempt_priority or 0.0,
-        "gang_honours_exempt_time": s.gang_exempt_time == "honoured",
+        "gang_honours_exempt_time": s.gang_exempt_time == "honoured"
+        or (s.gang_exempt_time == "by_release" and release >= "26.05"),
         "backfill": s.SchedulerType == "sched/backfill",
-        "first_come": _first_come(s),
+        "first_come": _first_come(s, release),
         "backoff": _micros(s.KillWait + s.MessageTimeout),
         "kill_wait": _micros(s.KillWait),
         **{name: getattr(s, name) for name in _COUNTS},
@@ -144,6 +149,7 @@ def _partitions(s: SlurmSettings) -> dict[str, Any]:
         "suspendable": np.array([p.OverSubscribe[:3] in ("YES", "FOR") for p in parts], np.uint8),
         "exclusive": np.array([p.OverSubscribe == "EXCLUSIVE" for p in parts], np.uint8),
         "down": np.array([p.State in ("DOWN", "INACTIVE") for p in parts], np.uint8),
+        "priority": np.array(["PRIORITY" in split_mode(p.PreemptMode or "")[1] for p in parts], np.uint8),
         "max_time": np.array([_or_none(p.MaxTime) for p in parts], np.int64),
         "default_time": np.array([_or_none(p.DefaultTime) for p in parts], np.int64),
         "factor": partition_factors(s),
@@ -169,6 +175,7 @@ def _qualities(s: SlurmSettings) -> dict[str, Any]:
         "grace": np.array([_micros(qos.GraceTime) for qos in every], np.int64),
         "exempt": np.array([_or_none(qos.PreemptExemptTime) for qos in every], np.int64),
         "factor": qos_factors(s),
+        "priority": np.array(["PRIORITY" in split_mode(q.PreemptMode or "")[1] for q in every], np.uint8),
         "preempts": np.array(preempts, np.uint8),
     }
 
@@ -200,6 +207,7 @@ def row_columns(rows: Mapping[int, SlurmOperationSettings], count: int, s: Slurm
         "time_min": (NO_TIME, np.int64, lambda own: _or_none(own.time_min)),
         "site": (0, np.float64, lambda own: own.site_factor),
         "nice": (0, np.float64, lambda own: own.nice),
+        "cpus_per_task": (1, np.int32, lambda own: own.cpus_per_task),
     }
     columns: dict[str, Any] = {}
     for name, (absent, dtype, of) in set_by.items() if rows else ():
@@ -265,11 +273,11 @@ def _stranger(row: int, job: Any, field: str, name: str, known: Mapping[str, Any
 
 
 def _absent_nodes(s: SlurmSettings, there: Callable[[str], bool]) -> list[Problem]:
-    """Find nodes of partitions that are none."""
+    """Find nodes of partitions, and with weights, that are none."""
     found = []
-    for name, nodes in ((name, p.Nodes) for name, p in s.partitions.items() if "ALL" not in p.Nodes):
+    named = {f"partitions.{name}.Nodes": p.Nodes for name, p in s.partitions.items() if "ALL" not in p.Nodes}
+    for field, nodes in {**named, "node_weights": tuple(s.node_weights)}.items():
         for node in [node for node in dict.fromkeys(nodes) if not there(node)]:
-            field = f"partitions.{name}.Nodes"
             message = f"{field} names {node!r}, which is no node of the snapshot"
             found.append(Problem("settings", None, None, field, "exists", repr(node), message))
     return found
@@ -341,7 +349,8 @@ class Jobs:
                 self._found.append(_stranger(row, job, field, name, known))
 
     def _check_nodes(self) -> None:
-        wanted = any("ALL" not in p.Nodes for p in self.settings.partitions.values())
+        s = self.settings
+        wanted = bool(s.node_weights) or any("ALL" not in p.Nodes for p in s.partitions.values())
         known = frozenset(map(str, self.snapshot.names("nodes"))) if wanted else frozenset()
         self._found += _absent_nodes(self.settings, known.__contains__)
 

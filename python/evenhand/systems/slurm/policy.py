@@ -15,6 +15,7 @@ from evenhand.plans.plan import Plan
 from evenhand.systems.base import Policy
 from evenhand.systems.slurm import columns, words
 from evenhand.systems.slurm.record import SLURM
+from evenhand.systems.slurm.releases import release_in_force
 from evenhand.systems.slurm.settings import SlurmSettings
 
 if TYPE_CHECKING:
@@ -318,6 +319,10 @@ class Slurm(Policy):
         self._expect(snapshot)
         names = snapshot.names("operations")
         return columns.Jobs.of(snapshot, self.settings).priorities.table(names, normalised=normalised)
+
+    def made_for(self, snapshot: Snapshot) -> Mapping[str, Any]:
+        """Return the release by whose rules a snapshot is planned."""
+        return {"release": release_in_force(snapshot, self.settings)}
 
     def standing(self, snapshot: Snapshot, row: int) -> str:
         """Return what a job falls under, in words.

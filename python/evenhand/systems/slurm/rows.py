@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
-from pydantic import Field
+from annotated_types import Ge, Le
+from pydantic import Field, field_validator
 
 from evenhand.config.costs import PreemptionCost
 from evenhand.config.kinds import Duration, Instant
 from evenhand.config.pace import PacedPool
-from evenhand.config.rows import RowSettings, raise_found, read_rows
+from evenhand.config.rows import RowSettings, models_of, raise_found, read_rows
+from evenhand.systems.slurm.priority_settings import rule
+from evenhand.systems.slurm.releases import RELEASES, release_of
 
 if TYPE_CHECKING:
     from evenhand.errors import Problem
     from evenhand.model import Snapshot
 
-__all__ = ["SlurmNoSettings", "SlurmOperationSettings", "SlurmRows"]
+__all__ = ["SlurmNoSettings", "SlurmOperationSettings", "SlurmRoot", "SlurmRows"]
 
 
 class SlurmOperationSettings(RowSettings):
@@ -34,6 +37,11 @@ class SlurmOperationSettings(RowSettings):
     site_factor: int = Field(0, description="Added to its priority by the site.")
     expedited: bool = Field(False, description="Requeued with precedence over all others.")
     preemption_cost: PreemptionCost = Field(1, description="Of the job, if `victim_cost` is given.")
+    cpus_per_task: Annotated[int, Ge(1), Le(65_535)] = Field(
+        1,
+        description="--cpus-per-task of a job that asks for memory by cpu: until 22.05 free cpus count in"
+        " multiples of it, where a node is chosen.",
+    )
     time_min: Duration | None = Field(
         None,
         description="--time-min: the limit that a backfill pass starts and plans it with, if that is less.",
@@ -41,6 +49,22 @@ class SlurmOperationSettings(RowSettings):
     signal: str | None = Field(
         None, description='--signal: with the flag R ("R:USR1@60") it is cancelled, not suspended.'
     )
+
+
+class SlurmRoot(PacedPool):
+    """Settings of the root: what the cluster is."""
+
+    slurm_version: str | None = Field(
+        None,
+        description='Version of its Slurm, "24.05.3"; where no `release` is given, its rules are followed.',
+    )
+
+    @field_validator("slurm_version")
+    @classmethod
+    def _known(cls, value: str | None) -> str | None:
+        if value is not None and release_of(value) is None:
+            raise rule("choice", f"is {value!r}; it must be a version, such as {RELEASES[-1]}.1")
+        return value
 
 
 class SlurmNoSettings(RowSettings):
@@ -77,7 +101,9 @@ class SlurmRows:
         """
         found: list[Problem] = []
         rows = cls(read_rows(snapshot, "operations", SlurmOperationSettings, found))
-        read_rows(snapshot, "pools", PacedPool, found)
+        pools = snapshot.settings("pools")
+        models_of({row: own for row, own in pools.items() if row == 0}, SlurmRoot, snapshot, "pools", found)
+        models_of({row: own for row, own in pools.items() if row > 0}, PacedPool, snapshot, "pools", found)
         for table in ("allocations", "nodes", "requests"):
             read_rows(snapshot, table, SlurmNoSettings, found)
         raise_found(found)

@@ -14,9 +14,19 @@ from evenhand.config.kinds import Duration, Texts
 from evenhand.config.pace import PaceSettings, pace
 from evenhand.systems.slurm.pass_settings import PASSES_UNREAD, SlurmPasses
 from evenhand.systems.slurm.priority_settings import YesOrNo, rule
+from evenhand.systems.slurm.releases import RELEASES, release_of
 from evenhand.systems.slurm.text.hostlist import expand_hostlist
 
-__all__ = ["BASES", "FLAGS", "SlurmPartition", "SlurmQos", "SlurmSettings", "partitions_named", "split_mode"]
+__all__ = [
+    "BASES",
+    "FLAGS",
+    "SlurmPartition",
+    "SlurmQos",
+    "SlurmSettings",
+    "flags_of",
+    "partitions_named",
+    "split_mode",
+]
 
 #: What becomes of a victim; exactly one of these, beside flags.
 BASES = ("OFF", "CANCEL", "REQUEUE", "SUSPEND")
@@ -41,6 +51,24 @@ def split_mode(mode: str) -> tuple[str, frozenset[str]]:
     """
     words = mode.split(",")
     return next((word for word in words if word in BASES), "OFF"), frozenset(words) & frozenset(FLAGS)
+
+
+def flags_of(s: SlurmSettings, part: SlurmPartition | SlurmQos | None) -> frozenset[str]:
+    """Return the flags that count where jobs of a partition or a QOS preempt others.
+
+    Parameters
+    ----------
+    s : SlurmSettings
+    part : SlurmPartition, SlurmQos or None
+        None: neither.
+
+    Returns
+    -------
+    frozenset of str
+        The cluster's, and its own.
+    """
+    own = None if part is None else part.PreemptMode
+    return split_mode(s.PreemptMode)[1] | split_mode(own or "")[1]
 
 
 def partitions_named(text: str) -> tuple[str, ...]:
@@ -73,7 +101,7 @@ def _mode(value: Any) -> Any:
 
 def _mode_of_partition(value: Any) -> Any:
     mode = _mode(value)
-    flags = split_mode(mode)[1] if isinstance(mode, str) else ()
+    flags = (split_mode(mode)[1] if isinstance(mode, str) else frozenset()) - {"PRIORITY"}
     if flags:
         raise rule("choice", f"is {value!r}; {' and '.join(sorted(flags))} cannot be set for a partition")
     return mode
@@ -87,6 +115,15 @@ def _mode_of_qos(value: Any) -> Any:
     if isinstance(mode, str) and "GANG" in mode.split(","):
         raise rule("choice", f"is {value!r}; GANG is a mode of the cluster as a whole")
     return mode
+
+
+def _release(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    release = release_of(value)
+    if release is None:
+        raise rule("choice", f"is {value!r}; it must be a version such as {RELEASES[-1]}.1, or a release")
+    return release
 
 
 def _type(value: Any) -> Any:
@@ -125,7 +162,9 @@ class SlurmPartition(_Part):
     """A partition: its jobs have it as the ``partition`` of their operations."""
 
     PreemptMode: Annotated[str | None, BeforeValidator(_mode_of_partition)] = Field(
-        None, description="What becomes of its jobs, OFF: nothing; none: as in the cluster."
+        None,
+        description="What becomes of its jobs, OFF: nothing; none: as in the cluster. With the flag PRIORITY"
+        " its jobs preempt none of higher priority; the flag alone is OFF.",
     )
     PriorityTier: Annotated[int, Ge(0), Le(65533)] = Field(1, description="Higher preempts lower.")
     PriorityJobFactor: Annotated[int, Ge(0), Le(65533)] = Field(
@@ -169,9 +208,14 @@ class SlurmSettings(SlurmPasses):
     Names of slurm.conf and of its ``PreemptParameters`` are the system's. Durations are seconds.
     """
 
-    UPSTREAM: ClassVar[Mapping[str, Any]] = {"gang_exempt_time": "ignored", "tied_accounts": "upstream"}
+    UPSTREAM: ClassVar[Mapping[str, Any]] = {"gang_exempt_time": "by_release", "tied_accounts": "upstream"}
     UNREAD: ClassVar[tuple[str, ...]] = ("send_user_signal", "suspend_grace_time", *PASSES_UNREAD)
 
+    release: Annotated[str | None, BeforeValidator(_release)] = Field(
+        None,
+        description="Whose rules are followed, where releases differ: of a version, the latest that is known"
+        " and not later. None: that of the snapshot (`slurm_version` of its root), else the newest.",
+    )
     PreemptType: Annotated[str | None, BeforeValidator(_type)] = Field(
         None, description="preempt/none, preempt/partition_prio or preempt/qos: which jobs may preempt which."
     )
@@ -203,6 +247,10 @@ class SlurmSettings(SlurmPasses):
         default_factory=dict, description="By name; without any there is one of all nodes."
     )
     qos: dict[str, SlurmQos] = Field(default_factory=dict, description="By name.")
+    node_weights: dict[str, Annotated[int, Ge(0), Le(2**32 - 1)]] = Field(
+        default_factory=dict,
+        description="`Weight` of nodes by name; others have 1. Nodes of little weight are taken first.",
+    )
 
     victim_selection: Literal["reorder", "prefix", "irreducible", "minimum", "test_only"] = Field(
         "reorder",
@@ -214,8 +262,10 @@ class SlurmSettings(SlurmPasses):
         20_000, description="Branches that the search for the fewest victims may look at."
     )
     pace: PaceSettings = pace()
-    gang_exempt_time: Literal["honoured", "ignored"] = Field(
-        "honoured", description="Whether `PreemptExemptTime` shields jobs from being suspended by tier."
+    gang_exempt_time: Literal["honoured", "ignored", "by_release"] = Field(
+        "honoured",
+        description="Whether `PreemptExemptTime` shields jobs from being suspended by tier; by release: from"
+        " 26.05 on.",
     )
 
     @field_validator("PreemptType")

@@ -9,7 +9,7 @@ import numpy as np
 from evenhand.explain.facts import name_of, number, seconds
 from evenhand.explain.told import Told
 from evenhand.reasons import OUTCOMES
-from evenhand.systems.slurm.settings import split_mode
+from evenhand.systems.slurm.settings import flags_of, split_mode
 from evenhand.systems.slurm.telling import Telling
 
 if TYPE_CHECKING:
@@ -71,7 +71,9 @@ def _rule(t: Telling, reason: str, asks: int) -> tuple[str, dict[str, Any]]:
     jobs = t.jobs
     priorities = [float(jobs.priorities.total[of]) for of in (t.row, asks)]
     shown = [number(priorities[0], priorities[1:]), number(priorities[1], priorities[:1])]
-    flagged = "PRIORITY" in split_mode(t.settings.PreemptMode)[1]
+    by_qos = t.settings.PreemptType == "preempt/qos"
+    part = t.settings.qos.get(jobs.qos(asks) or "") if by_qos else jobs.partitions[t.partition_of_asking]
+    flagged = "PRIORITY" in flags_of(t.settings, part)
     if reason == "higher_partition_tier":
         own, other = int(jobs.derived["tier"][t.row]), t.tier_of_asking
         numbers = t.of_both("tier", {t.row: own, asks: other})

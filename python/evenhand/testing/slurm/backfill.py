@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from evenhand.testing.slurm.main import Main
-from evenhand.testing.slurm.victims import candidates, leave, place
+from evenhand.testing.slurm.places import place
+from evenhand.testing.slurm.victims import candidates, leave
 from evenhand.testing.slurm.world import YEAR
 
 if TYPE_CHECKING:
-    from evenhand.testing.slurm.victims import Spots
+    from evenhand.testing.slurm.places import Spots
     from evenhand.testing.slurm.world import Amounts, Job, Room, Turn
 
     _Part = tuple[str | None, Amounts, Job]
@@ -41,6 +42,7 @@ class _Pass:
     planned: list[Job] = field(default_factory=list)
     tests: int = 0
     starts: int = 0
+    full: bool = False
     seen: dict[tuple[str, str], int] = field(default_factory=dict)
     kept: dict[str | None, int] = field(default_factory=dict)
 
@@ -67,9 +69,7 @@ class Backfill(Main):
             if why is not None:
                 self._rule(job, why)
                 continue
-            if this.tests >= s.bf_max_job_test or len(this.slots) >= (
-                s.bf_node_space_size or max(s.bf_max_job_test, 2)
-            ):
+            if this.full or this.tests >= s.bf_max_job_test:
                 return
             if s.bf_max_job_start and this.starts >= s.bf_max_job_start:
                 return
@@ -119,6 +119,10 @@ class Backfill(Main):
         step = self.world.settings.bf_resolution
         return math.floor(instant / step) * step
 
+    def _kept_until(self, instant: float) -> float:
+        step, before = self.world.settings.bf_resolution, self._floor(instant)
+        return before + step if self.world.since("24.11") and before < instant else before
+
     # --- one job
 
     def _plan(self, this: _Pass, job: Job) -> str | None:
@@ -133,7 +137,9 @@ class Backfill(Main):
         since, rule = now, None
         while True:
             free, later = self._open(this, job, since, max(since, now) + length)
-            found = self._will_run(job, free, starts_only) if self._suffices(job, free) else None
+            found = None
+            if self._suffices(job, free):
+                found = self._will_run(job, free, since, later, now_only=starts_only)
             if found is None:
                 if later is None or starts_only:
                     return rule or waits
@@ -157,12 +163,15 @@ class Backfill(Main):
                 continue
             if at > now + s.bf_window:
                 return rule or waits
-            begin, end = self._floor(at), self._floor(at + length)
+            begin, end = self._floor(at), self._kept_until(at + length)
             if at > now and any(
                 nodes - slot.free for slot in this.slots if slot.begin < end and slot.end > begin
             ):
                 since = at
                 continue
+            this.full = len(this.slots) >= (s.bf_node_space_size or max(s.bf_max_job_test, 2))
+            if this.full:
+                return rule or waits
             self._keep(this, nodes, begin, max(end, begin + s.bf_resolution))
             this.planned.append(job)
             this.kept[job.partition_name] = this.kept.get(job.partition_name, 0) + 1
@@ -225,27 +234,43 @@ class Backfill(Main):
 
     # --- when a job would fit
 
-    def _will_run(self, job: Job, free: frozenset[str], now_only: bool) -> tuple[float, Spots] | None:
+    def _will_run(
+        self, job: Job, free: frozenset[str], since: float, later: float | None, *, now_only: bool
+    ) -> tuple[float, Spots] | None:
         """Return when and where a job would start, all that it may preempt being gone."""
-        world, now, s = self.world, self.world.now, self.world.settings
+        world, now = self.world, self.world.now
         blocked = frozenset(world.nodes) - free
         room, mine, leaving = self._estimate(job)
+        from_instant = world.since("24.11")
         spots = place(world, room, job, blocked)
-        if spots is not None:
+        if spots is not None and not (from_instant and since > now):
             return now, spots
         wanted = candidates(world, job, self.gone, now)
         for other in wanted:
             leave(world, room, other)
         self._free(room, mine)
+        ends = sorted(
+            ((math.floor(end), parts[0][2].row, parts) for end, parts in self._ends(wanted, leaving)),
+            key=lambda entry: entry[:2],
+        )
+        if from_instant and (wanted or not now_only):
+            while ends and ends[0][0] < math.floor(since):
+                self._free(room, ends.pop(0)[2])
         spots = place(world, room, job, blocked)
         if spots is not None:
             return now, spots
         if now_only:
             return None
-        ends = sorted(
-            ((math.floor(end), parts[0][2].row, parts) for end, parts in self._ends(wanted, leaving)),
-            key=lambda entry: entry[:2],
-        )
+        if from_instant and later is not None:
+            ends = [entry for entry in ends if entry[0] <= later]
+        return self._at_an_end(job, room, ends, free)
+
+    def _at_an_end(
+        self, job: Job, room: Room, ends: list[tuple[int, int, list[_Part]]], free: frozenset[str]
+    ) -> tuple[float, Spots] | None:
+        """Return when and where a job would start when others have ended, looked at in spans."""
+        world, now, s = self.world, self.world.now, self.world.settings
+        blocked = frozenset(world.nodes) - free
         span, until, i = _SPAN, None, 0
         while i < len(ends):
             last = None
@@ -266,8 +291,13 @@ class Backfill(Main):
             while i < len(ends) and ends[i][0] > until + span:
                 span *= 2
             spots = place(world, room, job, blocked)
-            if spots is not None:
-                return (last if last > now else max(last + s.KillWait, now + 1)), spots
+            if spots is None:
+                continue
+            if world.since("25.05"):
+                mine = {node for _, node in spots}
+                on_mine = [end for end, _, parts in ends[:i] if mine & {node for node, _, _ in parts}]
+                last = on_mine[-1] if on_mine else last
+            return (last if last > now else max(last + s.KillWait, now + 1)), spots
         return None
 
     def _estimate(self, job: Job) -> tuple[Room, list[_Part], list[_End]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from evenhand.testing.slurm.victims import Spots, freed, leave, place
+from evenhand.testing.slurm.places import Spots, place
+from evenhand.testing.slurm.victims import freed, leave
 from evenhand.testing.slurm.world import Job, Room, World
 
 __all__ = ["over", "under"]

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.systems.slurm.settings import split_mode
 from evenhand.testing.slurm.gang import over, under
+from evenhand.testing.slurm.places import Spots, place
 from evenhand.testing.slurm.victims import (
-    Spots,
     candidates,
     choose,
     fits_without_pace,
     freed,
     leave,
-    place,
     standing,
 )
 
@@ -91,7 +90,7 @@ class Main:
         """Write down why a job waits."""
         if rule is not None:
             self.rules[job.row, job.partition_name] = rule
-        if rule in (None, "waits_for_victims"):
+        if rule is None or job in self.told:
             self.served.append(job)
 
     def skip(self, queue: list[tuple[Job, Turn]]) -> None:
@@ -344,7 +343,9 @@ class Main:
         for other in sharing:
             if other.mode(s) == "SUSPEND" and s.victim_selection != "test_only":
                 leave(world, base, other)
-        chosen = self.choose(base, job, wanted, blocked)
+        may_suspend = "GANG" in flags and not by_tier and s.victim_selection != "test_only"
+        suspends = may_suspend and world.since("24.11") and wanted[0].mode(s) == "SUSPEND"
+        chosen = None if suspends else self.choose(base, job, wanted, blocked)
         if chosen is not None:
             spots, victims = chosen
             if gang and s.victim_selection != "test_only":
@@ -353,7 +354,7 @@ class Main:
                 rest = [other for other in sharing if other not in victims]
                 victims += under(world, before, job, rest, spots)
             return "end", spots, victims
-        if "GANG" in flags and not by_tier and s.victim_selection != "test_only":
+        if suspends or (may_suspend and not world.since("24.11")):
             chosen = self.choose(base, job, wanted, blocked, ("SUSPEND",))
             if chosen is not None:
                 return "end" if leaving else "suspend", *chosen
@@ -369,7 +370,8 @@ class Main:
 
     def start(self, job: Job, spots: Spots) -> None:
         """Let a job start."""
-        self.begun.append((self.world.now + self.world.lasts(job, backfill=self.behind), spots, job))
+        shortened = self.behind and not self.world.since("25.05")
+        self.begun.append((self.world.now + self.world.lasts(job, backfill=shortened), spots, job))
         for request, node in spots:
             self.room.add(node, request.amounts, -1, self.world.licences)
             if node is not None:

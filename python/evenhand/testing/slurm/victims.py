@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 
 from evenhand.systems.slurm.settings import split_mode
 from evenhand.testing.costs import cheapest_set
-from evenhand.testing.slurm.world import Allocation, Amounts, Job, Request, Room, World
+from evenhand.testing.slurm.places import Spots, place
+from evenhand.testing.slurm.world import Allocation, Amounts, Job, Room, World, flags_of
 
 __all__ = [
     "Spots",
@@ -21,14 +21,12 @@ __all__ = [
     "standing",
 ]
 
-Spots = list[tuple[Request, str | None]]
 _ENDS = ("CANCEL", "REQUEUE")
 
 
 def standing(world: World, asks: Job, job: Job, now: float) -> str:
     """Return ``"taken"`` if a job may be preempted for another, else the code of what stands in the way."""
     s = world.settings
-    _, flags = split_mode(s.PreemptMode)
     if job is asks:
         return "same_operation"
     if s.PreemptType is None:
@@ -36,14 +34,14 @@ def standing(world: World, asks: Job, job: Job, now: float) -> str:
     if s.PreemptType == "preempt/partition_prio":
         if job.partition.PriorityTier >= asks.partition.PriorityTier:
             return "tier_not_lower"
-        if "PRIORITY" in flags and asks.priority < job.priority:
+        if "PRIORITY" in flags_of(s, asks.partition) and asks.priority < job.priority:
             return "not_lower_priority"
     else:
         if asks.qos is None or job.qos is None:
             return "qos_not_listed"
+        flags = flags_of(s, asks.qos)
         if asks.qos_name == job.qos_name:
-            own = split_mode(asks.qos.PreemptMode or "")[1]
-            if "WITHIN" not in flags | own:
+            if "WITHIN" not in flags:
                 return "qos_not_listed"
             if asks.priority <= job.priority:
                 return "not_lower_priority"
@@ -57,11 +55,8 @@ def standing(world: World, asks: Job, job: Job, now: float) -> str:
     if s.min_exempt_priority is not None and job.priority > s.min_exempt_priority:
         return "above_min_exempt_priority"
     shadow = mode == "SUSPEND" and s.PreemptType == "preempt/partition_prio"
-    if (
-        job.exempt(s) > 0
-        and now < job.start + job.exempt(s)
-        and not (shadow and s.gang_exempt_time == "ignored")
-    ):
+    honoured = {"honoured": True, "ignored": False, "by_release": world.since("26.05")}[s.gang_exempt_time]
+    if job.exempt(s) > 0 and now < job.start + job.exempt(s) and (honoured or not shadow):
         return "ran_too_short"
     if not all(a.preemptible for a in job.running):
         return "not_preemptible_flag"
@@ -129,81 +124,6 @@ def fits_without_pace(
     for job in every:
         leave(world, room, job)
     return place(world, room, asks, blocked) is not None
-
-
-def _runs(usable: Sequence[str], order: Sequence[str]) -> list[list[str]]:
-    runs: list[list[str]] = []
-    last = None
-    for number, node in enumerate(order):
-        if node not in usable:
-            continue
-        if last == number - 1 and runs:
-            runs[-1].append(node)
-        else:
-            runs.append([node])
-        last = number
-    return runs
-
-
-def place(
-    world: World,
-    room: Room,
-    job: Job,
-    blocked: frozenset[str] = frozenset(),
-    requests: Sequence[Request] | None = None,
-) -> Spots | None:
-    """Return where all of a job, or some of its requests, would be placed in a room, or None."""
-    of = job.requests if requests is None else requests
-    inside = world.partition_nodes(job)
-    whole = job.whole_nodes or world.settings.SelectType == "select/linear"
-    room = room.copy()
-    spots: Spots = []
-    cpu = next((r for r, kind in world.kinds.items() if kind == "cpu" and r not in world.licences), None)
-    need: Amounts = {}
-    for request in of:
-        for r in world.licences:
-            need[r] = need.get(r, Fraction(0)) + request.count * request.amounts.get(r, Fraction(0))
-    if any(amount > room.free[None].get(r, 0) for r, amount in need.items() if amount > 0):
-        return None
-    for request in of:
-        wants = {r: v for r, v in request.amounts.items() if v > 0}
-        if wants and set(wants) <= world.licences:
-            spots += [(request, None)] * request.count
-            continue
-        usable = []
-        for node in world.nodes:
-            allowed = (
-                node in inside
-                and node not in blocked
-                and world.schedulable[node]
-                and request.tags <= world.tags[node]
-                and request.node in (None, node)
-            )
-            alone = not any(other.whole_nodes for other in room.there[node]) or not room.there[node]
-            if whole or world.settings.SelectType == "select/linear":
-                alone = not room.there[node]
-            free = room.free[node]
-            fits = all(v <= free.get(r, 0) for r, v in wants.items() if r not in world.licences)
-            if allowed and alone and fits:
-                usable.append(node)
-        chosen: list[str] = []
-        runs = _runs(usable, world.nodes)
-        while len(chosen) < request.count and runs:
-            left = request.count - len(chosen)
-            enough = [run for run in runs if len(run) >= left]
-            cpus = {node: room.free[node].get(cpu, Fraction(0)) if cpu else Fraction(1) for node in usable}
-            sums = {run[0]: sum(cpus[node] for node in run) for run in runs}
-            best = min(enough, key=lambda r: sums[r[0]]) if enough else max(runs, key=lambda r: sums[r[0]])
-            chosen += best[:left] if left > 1 else [min(best, key=lambda node: cpus[node])]
-            runs.remove(best)
-        if len(chosen) < request.count:
-            return None
-        for node in sorted(chosen, key=world.nodes.index):
-            spots.append((request, node))
-            room.add(node, wants, -1, world.licences)
-            if whole:
-                room.there[node].append(job)
-    return spots
 
 
 def _without(world: World, base: Room, jobs: Sequence[Job]) -> Room:

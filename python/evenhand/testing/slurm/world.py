@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from evenhand.fields import resource_kind
+from evenhand.systems.slurm.releases import release_in_force
 from evenhand.systems.slurm.settings import SlurmPartition, SlurmQos, SlurmSettings, split_mode
 from evenhand.testing.costs import Costs, read_costs
 from evenhand.testing.pace import Pace
@@ -16,7 +17,7 @@ from evenhand.testing.slurm.priority import reference_priorities, tried_in
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
 
-__all__ = ["YEAR", "Allocation", "Job", "Request", "Room", "Turn", "World", "read_world"]
+__all__ = ["YEAR", "Allocation", "Job", "Request", "Room", "Turn", "World", "flags_of", "read_world"]
 
 Amounts = dict[str, Fraction]
 
@@ -25,6 +26,11 @@ YEAR = 365 * 86_400.0
 
 #: A partition in which a job is tried: its name, what it is, the priority there.
 Turn = tuple[str | None, SlurmPartition, float]
+
+
+def flags_of(settings: SlurmSettings, part: SlurmPartition | SlurmQos) -> frozenset[str]:
+    """Return the flags of preemption for jobs of a partition or QOS: its own, and the cluster's."""
+    return split_mode(settings.PreemptMode)[1] | split_mode(part.PreemptMode or "")[1]
 
 
 @dataclass
@@ -143,6 +149,7 @@ class World:
     """All that a run looks at."""
 
     settings: SlurmSettings
+    release: str
     now: float
     nodes: list[str]
     tags: dict[str, frozenset[str]]
@@ -155,6 +162,10 @@ class World:
     costs: Costs
     pace: Pace
     reserved: list[tuple[str | None, str, Amounts]]
+
+    def since(self, release: str) -> bool:
+        """Whether a rule that a release brought is in force."""
+        return self.release >= release
 
     def spared(self, job: Job) -> str | None:
         """Return why the pace spares a job, None if it does not."""
@@ -331,6 +342,7 @@ def read_world(snapshot: Snapshot, settings: SlurmSettings, state: Mapping[str, 
             room.add(str(row["node"]), reserved[-1][2], -1, licences)
     return World(
         settings,
+        release_in_force(snapshot, settings),
         data.get("now", 0.0),
         names,
         {str(node["name"]): frozenset(node.get("tags", ())) for node in nodes},

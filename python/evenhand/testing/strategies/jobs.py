@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from evenhand.systems.slurm.releases import RELEASES
 from evenhand.testing.strategies._picking import Pick, picks
 
 if TYPE_CHECKING:
@@ -39,7 +40,9 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = {
     "SelectType": ("select/cons_tres", "select/linear"),
     "victim_selection": ("reorder", "prefix", "irreducible", "minimum", "test_only"),
     "victim_cost": ("victims", "lost_work", "given"),
-    "gang_exempt_time": ("honoured", "ignored"),
+    "gang_exempt_time": ("honoured", "ignored", "by_release"),
+    "release": RELEASES,
+    "node_weights": ({"n0": 5}, {"n1": 0}, {"n0": 2, "n1": 2}),
 }
 _MODES: Mapping[str, tuple[str, ...]] = {
     "preempt/partition_prio": ("CANCEL", "REQUEUE", "SUSPEND,GANG", "REQUEUE,PRIORITY", "CANCEL,GANG"),
@@ -69,7 +72,7 @@ def made_settings(pick: Pick, most_changes: int, fixed: Mapping[str, Any]) -> Sl
     from evenhand.systems.slurm.settings import SlurmSettings
 
     kind = pick(sorted(_MODES))
-    part = (None, None, "OFF", "CANCEL", "REQUEUE", "SUSPEND")
+    part = (None, None, None, "OFF", "CANCEL", "REQUEUE", "SUSPEND", "REQUEUE,PRIORITY")
     partitions: dict[str, Any] = {}
     for name, tier in (("low", 1), ("mid", pick((1, 5))), ("high", 10)):
         partitions[name] = {"PriorityTier": tier, "PreemptMode": pick(part)}
@@ -83,7 +86,7 @@ def made_settings(pick: Pick, most_changes: int, fixed: Mapping[str, Any]) -> Sl
         partitions[name]["State"] = pick(("UP",) * 12 + ("DOWN", "DRAIN", "INACTIVE"))
     qos = {
         "bronze": {"PreemptMode": pick(part)},
-        "silver": {"Priority": pick(range(3)), "Preempt": ["bronze"]},
+        "silver": {"PreemptMode": pick(part), "Priority": pick(range(3)), "Preempt": ["bronze"]},
         "gold": {"Priority": 3, "Preempt": pick((["bronze"], ["bronze", "silver"]))},
     }
     names = pick.some(sorted(_CHOICES), most_changes)
@@ -127,6 +130,8 @@ def _job(pick: Pick, name: str, waits: bool, plain: bool) -> dict[str, Any]:
         row["kind"] = "interactive"
     if waits and _rare(pick, plain):
         settings["time_min"] = pick((5.0, 60.0))
+    if waits and _rare(pick, plain):
+        settings["cpus_per_task"] = 2
     if pick((False, True)):
         row["user"] = pick(("ann", "bob"))
     if pick(range(4)) == 0:
@@ -165,7 +170,7 @@ def made_cluster(
 ) -> dict[str, Any]:
     """Return the cluster that is picked."""
     plain = pick((False, True))
-    resources = ["cpu", "memory"][: pick(range(1, 3))]
+    resources = ["cpu", "memory", "gpu"][: pick((1, 1, 2, 2, 3))]
     licences = mixed or (not plain and pick((False, True)))
     mixed = mixed or (licences and pick((False, True)))
     nodes = [f"n{i}" for i in range(pick(range(2, max_nodes + 1)))]

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "evenhand/model/cluster_state.h"
+#include "evenhand/place/gang.h"
 #include "evenhand/policy/slurm/settings.h"
 
 namespace evenhand::slurm {
@@ -44,7 +45,9 @@ class Jobs {
 
   const JobRows& rows() const noexcept { return rows_; }
   Size factor_count() const noexcept { return 6 + set_.weights.tres.size(); }
-  bool expedited(Id job) const noexcept { return rows_.expedited[job] != 0; }
+  bool expedited(Id job) const noexcept {
+    return set_.rules.expedites && rows_.expedited[job] != 0;
+  }
   Time time_min(Id job) const noexcept { return rows_.time_min[job]; }
   bool has_node(Id of, Id node) const noexcept { return on_nodes(of)[at(node)] != 0; }
   // Whether a priority depends on the instant.
@@ -55,6 +58,8 @@ class Jobs {
   }
   // Nodes that there are, in canonical order.
   std::span<const Id> nodes() const noexcept { return nodes_; }
+  // How a place for a job is chosen among nodes.
+  NodeChoice node_choice(const ClusterState& state, Id job) const;
   // Further turns of a job that waits in several partitions and has nothing yet.
   void add_turns(Id job, std::vector<Turn>& to) const;
   Turn first_turn(Id job) const noexcept {
@@ -106,8 +111,9 @@ class Jobs {
   Size stride_ = 0;
   Column<std::uint8_t> node_of_partition_;  // partitions x nodes
   Column<Id> nodes_;
-  Column<double> quanta_;    // of the tres
-  Column<double> capacity_;  // (partitions + 1) x measures: the last of all nodes
+  Column<std::int64_t> node_weights_;  // N; none: all are alike
+  Column<double> quanta_;              // of the tres
+  Column<double> capacity_;            // (partitions + 1) x measures: the last of all nodes
   // How much a job asks for or, if it asks for nothing, has: nodes, a time limit, and of what is
   // measured (cpus, then the tres).
   Column<double> wide_, minutes_, amounts_;

@@ -22,7 +22,7 @@ class Queue {
   Queue& operator=(const Queue&) = delete;
 
   // As things are now, before a run. O(log n) for each job that changed; where the order does not
-  // stay, O(n log n + n QOS^2).
+  // stay, O(n log n).
   void refresh(const Jobs::Changed& changed);
 
   // Those that were asked for so far, in order; `reaches` asks for one more place.
@@ -51,6 +51,7 @@ class Queue {
   bool waits(Id job) const noexcept;
   void turns_of(Id job, std::vector<Turn>& to) const;
   void sort();
+  bool may_preempt(const Turn& turn, const Turn& other) const noexcept;
   void add(Id job);
   void remove(Id job);
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "evenhand/core/beside.h"
+#include "evenhand/policy/slurm/rules.h"
 #include "evenhand/preempt/pace.h"
 #include "evenhand/preempt/victim_cost.h"
 
@@ -46,8 +47,9 @@ struct Partitions {
   Column<PreemptMode> mode;
   Column<Time> grace, exempt;
   Column<std::uint8_t> suspendable, exclusive, down;  // down: what waits does not start
-  Column<Time> max_time, default_time;                // kNoTime: none
-  Column<double> factor;                              // of priority
+  Column<std::uint8_t> priority;        // what its jobs preempt is not of a higher one
+  Column<Time> max_time, default_time;  // kNoTime: none
+  Column<double> factor;                // of priority
   Column<std::uint8_t> all_nodes;
   std::vector<std::vector<std::string>> nodes;  // names of those that it has, where not all
 
@@ -61,9 +63,14 @@ struct Qualities {
   Column<PreemptMode> mode;
   Column<Time> grace, exempt;  // kNoTime: of the partition
   Column<double> factor;
+  Column<std::uint8_t> priority;  // what its jobs preempt is of a lower one
   Column<std::uint8_t> preempts;  // QOS x QOS: row may preempt column
 
   std::size_t size() const noexcept { return rank.size(); }
+  // kNoId: none.
+  bool lists(Id mine, Id its) const noexcept {
+    return mine != kNoId && its != kNoId && preempts[at(mine) * size() + at(its)] != 0;
+  }
 };
 
 // What a job's priority is the sum of.
@@ -85,6 +92,7 @@ struct Weights {
 };
 
 struct Settings {
+  Rules rules = rules_of(Release::k26_05);
   PaceSettings pace;
   PreemptType type = PreemptType::kNone;
   PreemptMode mode = PreemptMode::kOff;  // of jobs without a QOS, where the QOS says it
@@ -112,7 +120,15 @@ struct Settings {
   Partitions partitions;
   Qualities qualities;
   Weights weights;
+  std::map<std::string, std::int64_t, std::less<>> node_weights;  // of nodes by name; others have 1
   Column<std::uint8_t> suspend_frees;  // R: given back by a suspended job
+
+  // Whether the priority of a job counts, too, where it preempts others: by partition (equal ones
+  // will do), or by QOS (within one always).
+  bool asks_priority_in(Id of) const noexcept { return priority || partitions.priority[of] != 0; }
+  bool asks_priority_of(Id mine, Id its) const noexcept {
+    return priority || mine == its || qualities.priority[mine] != 0;
+  }
 };
 
 // A place in the queue. A job that names several partitions has one for each.
@@ -137,6 +153,7 @@ struct JobRows {
   Beside<Time> time_min = Absent(kNoTime);  // shortest time limit
   Beside<double> site = Absent(0.0), nice = Absent(0.0);
   Beside<Index> preemption_cost = Absent(Index{1});
+  Beside<Index> cpus_per_task = Absent(Index{1});  // with memory by cpu
 
   // Settings of rows that came or changed, or are put without any.
   void put(std::span<const Id> of, const JobRows& cells) {
@@ -147,7 +164,8 @@ struct JobRows {
       (this->*column).put(of, cells.*column);
     for (const auto column : {&JobRows::site, &JobRows::nice})
       (this->*column).put(of, cells.*column);
-    preemption_cost.put(of, cells.preemption_cost);
+    for (const auto column : {&JobRows::preemption_cost, &JobRows::cpus_per_task})
+      (this->*column).put(of, cells.*column);
   }
 };
 

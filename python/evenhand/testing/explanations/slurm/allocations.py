@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evenhand.systems.slurm.settings import partitions_named, split_mode
+from evenhand.systems.slurm.settings import flags_of, partitions_named
 from evenhand.testing.explanations.job_rooms import free_rooms, job_meant, lacks_of, places_allowed
 from evenhand.testing.explanations.jobs import asker, compared_is
 from evenhand.testing.explanations.registry import Said, checks, must
@@ -54,7 +54,8 @@ def not_lower_priority(world: World, said: Said) -> None:
 def qos_not_listed(world: World, said: Said) -> None:
     """Whether the QOS of the other job may not preempt its QOS."""
     own, asks = (job.get("qos") for job in _both(world, said))
-    within = own == asks and "WITHIN" in split_mode(world.settings.PreemptMode)[1]
+    s = world.settings
+    within = own == asks and "WITHIN" in flags_of(s, s.qos.get(asks))
     listed = asks in world.settings.qos and own in world.settings.qos[asks].Preempt
     must(own is None or asks is None or not (listed or within), "it is listed", own, asks)
     if said.compared:

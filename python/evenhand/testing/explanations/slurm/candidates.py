@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evenhand.fields import resource_kind
-from evenhand.systems.slurm.settings import split_mode
+from evenhand.systems.slurm.releases import release_in_force
+from evenhand.systems.slurm.settings import flags_of
 from evenhand.testing.explanations.job_rooms import free_rooms, job_meant, lacks_of, places_allowed
 from evenhand.testing.explanations.slurm.jobs import mode_of, nodes_of, parts_of, priority_of
 from evenhand.testing.explanations.world import Amounts, World, same, without_zeros
@@ -59,7 +60,9 @@ def may_be_preempted(world: World, other: Row, job: Row, part: Any) -> bool:
     shadow = s.PreemptType == "preempt/partition_prio" and mode == "SUSPEND"
     exempt = _exempt(world, other)
     began = min(float(a.get("start_time", 0.0)) for a in rows)
-    if exempt and world.now < began + exempt and not (shadow and s.gang_exempt_time == "ignored"):
+    released = release_in_force(world.plan.snapshot, s) >= "26.05"
+    honoured = s.gang_exempt_time == "honoured" or (s.gang_exempt_time == "by_release" and released)
+    if exempt and world.now < began + exempt and (honoured or not shadow):
         return False
     if not all(a.get("preemptible", True) for a in rows):
         return False
@@ -71,17 +74,16 @@ def may_be_preempted(world: World, other: Row, job: Row, part: Any) -> bool:
 
 def _lower(world: World, other: Row, job: Row, part: Any) -> bool:
     s = world.settings
-    flags = split_mode(s.PreemptMode)[1]
     mine, its = priority_of(world, job), priority_of(world, other)
     if s.PreemptType == "preempt/partition_prio":
         below = parts_of(world, other)[0].PriorityTier < part.PriorityTier
-        return below and ("PRIORITY" not in flags or mine >= its)
+        return below and ("PRIORITY" not in flags_of(s, part) or mine >= its)
     quality = s.qos.get(job.get("qos"))
     if s.PreemptType != "preempt/qos" or quality is None or other.get("qos") not in s.qos:
         return False
+    flags = flags_of(s, quality)
     if other["qos"] == job["qos"]:
-        own = split_mode(quality.PreemptMode or "")[1]
-        return "WITHIN" in flags | own and mine > its
+        return "WITHIN" in flags and mine > its
     return other["qos"] in quality.Preempt and ("PRIORITY" not in flags or mine > its)
 
 

@@ -1,0 +1,54 @@
+"""Releases of Slurm whose rules differ, and which of them is planned by."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from evenhand.model import Snapshot
+    from evenhand.systems.slurm.settings import SlurmSettings
+
+__all__ = ["RELEASES", "release_in_force", "release_of"]
+
+#: Those that are known, oldest first, in the order of the core's.
+RELEASES: Final = ("22.05", "23.02", "23.11", "24.05", "24.11", "25.05", "25.11", "26.05")
+
+_VERSION: Final = re.compile(r"\s*(\d{2})\.(\d{2})(?:[.\-].*)?", re.ASCII)
+
+
+def release_of(version: str) -> str | None:
+    """Return the release whose rules a version follows.
+
+    Parameters
+    ----------
+    version : str
+        As ``scontrol --version`` says it without its first word: "24.05.3", or a release alone.
+
+    Returns
+    -------
+    str or None
+        The latest that is known and not later, the first for all before it; None if it is no version.
+    """
+    found = _VERSION.fullmatch(version)
+    if found is None:
+        return None
+    name = f"{found[1]}.{found[2]}"
+    return max((release for release in RELEASES if release <= name), default=RELEASES[0])
+
+
+def release_in_force(snapshot: Snapshot, s: SlurmSettings) -> str:
+    """Return the release by whose rules a snapshot is planned.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    s : SlurmSettings
+
+    Returns
+    -------
+    str
+        That of the settings; else that of the snapshot's cluster, else the newest.
+    """
+    version = snapshot.settings("pools").get(0, {}).get("slurm_version")
+    return s.release or (release_of(version) if isinstance(version, str) else None) or RELEASES[-1]
