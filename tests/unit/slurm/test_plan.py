@@ -173,8 +173,10 @@ def test_exempt_time_and_gang() -> None:
             PreemptMode="SUSPEND,GANG",
             PreemptExemptTime=2000,
             partitions=tiers,
+            release="25.11",
         )
         assert [d.allocation for d in eh.plan(snapshot, gang).decisions.victims] == taken
+        assert not eh.plan(snapshot, gang.replace(release="26.05")).decisions.victims
 
 
 def test_why_not() -> None:

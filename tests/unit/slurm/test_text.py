@@ -103,7 +103,7 @@ def test_scontrol_show_partition(one_line: bool) -> None:
 def test_what_a_partition_inherits_is_shown_as_its_own() -> None:
     for of_all, inherited, mode in (
         ("SUSPEND,GANG", "GANG,SUSPEND", "SUSPEND"),
-        ("REQUEUE,PRIORITY", "REQUEUE,PRIORITY", "REQUEUE"),
+        ("REQUEUE,PRIORITY", "REQUEUE,PRIORITY", "REQUEUE,PRIORITY"),
         ("CANCEL,GANG", "GANG", None),
     ):
         shown = f"PartitionName=low\n   PriorityTier=1 PreemptMode={inherited} OverSubscribe=FORCE:1\n"

@@ -28,7 +28,6 @@ SLURM: Final = System(
         f"{_SETTINGS}SlurmSettings",
         f"{_SETTINGS}SlurmPartition",
         f"{_SETTINGS}SlurmQos",
-        "evenhand.systems.slurm.rows:SlurmRoot",
         "evenhand.systems.slurm.rows:SlurmOperationSettings",
     ),
     adapter_at="evenhand.systems.slurm.adapter.live:Slurm",

@@ -7,20 +7,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Self
 
 from annotated_types import Ge, Le
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from evenhand.config.costs import PreemptionCost
 from evenhand.config.kinds import Duration, Instant
 from evenhand.config.pace import PacedPool
-from evenhand.config.rows import RowSettings, models_of, raise_found, read_rows
-from evenhand.systems.slurm.priority_settings import rule
-from evenhand.systems.slurm.releases import RELEASES, release_of
+from evenhand.config.rows import RowSettings, raise_found, read_rows
+from evenhand.systems.slurm.releases import wrong_version
 
 if TYPE_CHECKING:
     from evenhand.errors import Problem
     from evenhand.model import Snapshot
 
-__all__ = ["SlurmNoSettings", "SlurmOperationSettings", "SlurmRoot", "SlurmRows"]
+__all__ = ["SlurmNoSettings", "SlurmOperationSettings", "SlurmRows"]
 
 
 class SlurmOperationSettings(RowSettings):
@@ -49,22 +48,6 @@ class SlurmOperationSettings(RowSettings):
     signal: str | None = Field(
         None, description='--signal: with the flag R ("R:USR1@60") it is cancelled, not suspended.'
     )
-
-
-class SlurmRoot(PacedPool):
-    """Settings of the root: what the cluster is."""
-
-    slurm_version: str | None = Field(
-        None,
-        description='Version of its Slurm, "24.05.3"; where no `release` is given, its rules are followed.',
-    )
-
-    @field_validator("slurm_version")
-    @classmethod
-    def _known(cls, value: str | None) -> str | None:
-        if value is not None and release_of(value) is None:
-            raise rule("choice", f"is {value!r}; it must be a version, such as {RELEASES[-1]}.1")
-        return value
 
 
 class SlurmNoSettings(RowSettings):
@@ -101,9 +84,8 @@ class SlurmRows:
         """
         found: list[Problem] = []
         rows = cls(read_rows(snapshot, "operations", SlurmOperationSettings, found))
-        pools = snapshot.settings("pools")
-        models_of({row: own for row, own in pools.items() if row == 0}, SlurmRoot, snapshot, "pools", found)
-        models_of({row: own for row, own in pools.items() if row > 0}, PacedPool, snapshot, "pools", found)
+        read_rows(snapshot, "pools", PacedPool, found)
+        found += wrong_version(snapshot)
         for table in ("allocations", "nodes", "requests"):
             read_rows(snapshot, table, SlurmNoSettings, found)
         raise_found(found)

@@ -151,7 +151,7 @@ def read_partitions(text: str, *, notes: list[str] | None = None) -> dict[str, d
         )
         # What a partition inherits is shown as its own, with what only the cluster can be given.
         if mode := said.get("PreemptMode"):
-            partitions[name]["PreemptMode"] = _own_mode(mode, name, number, found)
+            partitions[name]["PreemptMode"] = _own_mode(mode)
         if partitions[name].get("Nodes") == "(null)":
             partitions[name]["Nodes"] = ""
     raise_found(found.problems)
@@ -160,13 +160,11 @@ def read_partitions(text: str, *, notes: list[str] | None = None) -> dict[str, d
     return partitions
 
 
-def _own_mode(mode: str, name: str, number: int, found: Found) -> str | None:
+def _own_mode(mode: str) -> str | None:
     words = [word.upper() for word in mode.split(",")]
-    rest = [word for word in words if word not in ("GANG", "WITHIN", "PRIORITY", "UNKNOWN")]
-    if "PRIORITY" in words:
-        found.note(number, f"partition {name} has the mode PRIORITY, which plans know of the cluster alone")
-    if words == ["PRIORITY"]:  # the flag is taken away, and nothing is left
-        return "OFF"
+    if words == ["PRIORITY"]:  # its own jobs then have no mode
+        return "PRIORITY"
+    rest = [word for word in words if word not in ("GANG", "WITHIN", "UNKNOWN")]
     return ",".join(rest) or None
 
 
