@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from tests.conformance.engines import Engine
 
 SHARE_TOLERANCE = 1e-4
@@ -49,16 +51,17 @@ class Checker:
         self, element: str, quantity: str, expected: Any, got: Any, tolerance: float, relative: float = 0.0
     ) -> None:
         """Compare two numbers within an absolute tolerance, or a relative one where that is wider."""
+        if self._differ(expected, got, tolerance, relative):
+            self.fail(element, quantity, expected, got)
+
+    def _differ(self, expected: Any, got: Any, tolerance: float, relative: float) -> bool:
         self.compared += 1
         if not is_number(expected) or not is_number(got) or not math.isfinite(got):
-            self.fail(element, quantity, expected, got)
-            return
+            return True
         deviation = abs(got - expected)
-        allowed = max(tolerance, relative * abs(expected))
-        if tolerance <= SHARE_TOLERANCE:
-            self.worst = max(self.worst, deviation)
-        if deviation > allowed:
-            self.fail(element, quantity, expected, got)
+        if tolerance <= SHARE_TOLERANCE and deviation > self.worst:
+            self.worst = deviation
+        return bool(deviation > tolerance and deviation > relative * abs(expected))
 
     def vector(
         self,
@@ -75,9 +78,11 @@ class Checker:
         if wanted is None:
             self.fail(element, quantity, expected, list(got))
             return
-        for r, name in enumerate(resources):
-            allowed = tolerance if isinstance(tolerance, float) else tolerance[r]
-            self.number(element, f"{quantity}.{name}", wanted[r], float(got[r]), allowed, relative)
+        each = [tolerance] * len(wanted) if isinstance(tolerance, float) else tolerance
+        numbers = np.asarray(got, np.float64).tolist()
+        for name, value, number, allowed in zip(resources, wanted, numbers, each, strict=True):
+            if self._differ(value, number, allowed, relative):
+                self.fail(element, f"{quantity}.{name}", value, number)
 
 
 @dataclass(frozen=True)
@@ -106,7 +111,7 @@ class Case:
 
 def is_number(value: Any) -> bool:
     """Tell numbers from everything else, truth values included."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def as_list(value: Any, resources: Sequence[str]) -> list[Any] | None:

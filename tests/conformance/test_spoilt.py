@@ -20,7 +20,8 @@ from tests.shared import DATA, SHARED
 SAMPLE = DATA / "conformance"
 LAWS = {"imprecise_composition", "proposed_integral_share_precision", "fair_share_equals_usage_precision"}
 """Unit cases that state laws instead of values (the last one also a status, which no update computes)."""
-WHOLE = ("ytsaurus-fair-share-oracle.jsonl.gz", "ytsaurus-fair-share-unit.json", "priority.json")
+WHOLE = ("ytsaurus-fair-share-oracle.jsonl.gz", "priority.json")
+"""Files of which the sample has a part; of others it has all."""
 NOT_COMPARED = {"victims_order_matters", "t"}
 """Keys that say how to compare, or when an answer was given."""
 EVERY = 30

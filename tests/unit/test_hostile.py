@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import functools
 import os
 import traceback
 from collections.abc import Callable, Iterator
@@ -197,7 +198,12 @@ def _cell(table: str, field: Field, value: Any) -> None:
         data["root"] = row
     elif table != "resources":
         data[table] = [*data.get(table, ()), row]
-    made = eh.Snapshot.from_dict(data)
+    _use(eh.Snapshot.from_dict(data))
+
+
+@functools.cache
+def _use(made: eh.Snapshot) -> None:
+    """Write, compute and plan: once with each snapshot, as many values are defaults, or say the same."""
     assert eh.Snapshot.from_dict(made.to_dict()) == made
     assert repr(eh.fair_share(made))
     for policy in (YT, BA, SL):

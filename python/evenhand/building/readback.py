@@ -55,6 +55,19 @@ def plain(values: NDArray[Any]) -> list[Any]:
     return [int(value) if value.is_integer() else value for value in values.tolist()]
 
 
+def read_table(snapshot: Snapshot, name: str) -> Raw:
+    """Return the raw columns of one table, and of those that it refers to the names; O(cells of it)."""
+    reader = Reader(snapshot._core, snapshot._head["quantum"])
+    raw = Raw(head=dict(snapshot._head))
+    targets = {field.target for field in TABLES[name].fields if field.kind == "reference"}
+    for table in {name, *targets}:
+        columns = reader.table(table) if table == name else {"name": reader.names(table)}
+        if columns:
+            raw.tables[table] = columns
+    _add_settings(snapshot, raw)
+    return raw
+
+
 def read_back(snapshot: Snapshot) -> Raw:
     """Return raw columns that build a snapshot again, rows in canonical order; O(cells)."""
     core, head = snapshot._core, dict(snapshot._head)
@@ -69,6 +82,12 @@ def read_back(snapshot: Snapshot) -> Raw:
         if columns:
             raw.tables[name] = columns
             raw.rows[name] = 1 if name == "root" else len(columns["name"])
+    _add_settings(snapshot, raw)
+    return raw
+
+
+def _add_settings(snapshot: Snapshot, raw: Raw) -> None:
+    """Add settings and labels; the root's are those of the core's first pool."""
     for name, settings in snapshot._settings.items():
         table, dot, labels = name.partition(".")
         if table == "pools":
@@ -79,7 +98,6 @@ def read_back(snapshot: Snapshot) -> Raw:
             raw.settings[name] = {row - 1: of_row for row, of_row in settings.items() if row > 0}
         else:
             raw.settings[name] = settings
-    return raw
 
 
 def derived_total(core: _core.Snapshot) -> NDArray[np.int64]:
@@ -99,9 +117,7 @@ class Reader:
 
     def table(self, name: str) -> dict[str, Any]:
         """Return the raw columns of a table that are not all default; none if it has no rows."""
-        # The root is row 0 of the core's pools.
-        self.rows = {"root": slice(0, 1), "pools": slice(1, None)}.get(name, slice(None))
-        self.name = "pools" if name == "root" else name
+        self._turn_to(name)
         columns: dict[str, Any] = {}
         for field in TABLES[name].fields:
             if field.kind == "name":
@@ -111,6 +127,17 @@ class Reader:
             elif field.kind not in BESIDE:
                 self._add(columns, field)
         return columns
+
+    def names(self, name: str) -> list[Any]:
+        """Return the names of a table's rows."""
+        self._turn_to(name)
+        names: list[Any] = self.core.names(self.name)[self.rows]
+        return names
+
+    def _turn_to(self, name: str) -> None:
+        # The root is row 0 of the core's pools.
+        self.rows = {"root": slice(0, 1), "pools": slice(1, None)}.get(name, slice(None))
+        self.name = "pools" if name == "root" else name
 
     def _column(self, field: str) -> NDArray[Any]:
         return np.asarray(self.core.column(self.name, field))[self.rows]

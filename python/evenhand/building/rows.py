@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand import fields
 from evenhand.building.parse import CORE_TABLES, Raw
-from evenhand.building.readback import plain, read_back, seconds
+from evenhand.building.readback import plain, read_back, read_table, seconds
 from evenhand.building.settings import labels_of
 from evenhand.errors import NoSuchNameError, shorten
 from evenhand.fields import BESIDE, SCHEMA, TABLES, Field
@@ -49,7 +49,7 @@ def to_table(snapshot: Snapshot, name: str) -> Table:
     if not isinstance(name, str) or name not in known:
         said = f"there is no table {shorten(name)!r}; there are {', '.join(known)}"
         raise NoSuchNameError.about("table", "name", "exists", said, shorten(name))
-    raw = read_back(snapshot)
+    raw = read_table(snapshot, name)
     columns: dict[str, Any] = {"name": raw.tables.get(name, {}).get("name", [])}
     for field in TABLES[name].fields:
         if field.kind in ("amounts", "shares"):

@@ -7,29 +7,40 @@ import io
 import json
 import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import evenhand as eh
+from evenhand.cli import main
 from evenhand.display.text import width
 from evenhand.reasons import OUTCOMES, REASONS
 from tests.unit.cli.cases import process, rows_of
 
-WIDE = os.environ | {"COLUMNS": "160"}
+WIDE = {"COLUMNS": "160"}
+
+
+def printed(*arguments: str, columns: str = WIDE["COLUMNS"]) -> str:
+    """What the demo prints on a screen of so many columns."""
+    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", columns)
+        patch.setattr(sys, "stdout", out)
+        patch.setattr(sys, "stderr", err)
+        assert main(["demo", *arguments]) == 0
+        out.flush()
+    assert err.getvalue() == ""
+    data: bytes = out.buffer.getvalue()  # type: ignore[attr-defined]
+    return data.decode()
 
 
 @pytest.fixture(scope="module")
 def demo() -> dict[str, str]:
     """What the demo prints, by arguments; each run once."""
     calls = ("", "--all", "--depth 1", "--top 5", "--resource gpu --depth 0", "--operations --top 3")
-    results = {}
-    for call in calls:
-        finished = process("demo", *call.split(), env=WIDE)
-        assert (finished.returncode, finished.stderr) == (0, "")
-        results[call] = finished.stdout
-    return results
+    return {call: printed(*call.split()) for call in calls}
 
 
 def test_demo_says_what_it_shows(demo: dict[str, str]) -> None:
@@ -72,15 +83,15 @@ def test_demo_goes_on_to_a_plan(demo: dict[str, str]) -> None:
 @pytest.mark.parametrize("columns", [80, 120])
 def test_demo_fits_a_screen(columns: int) -> None:
     """No name is cut, no column says the same in each row, and a victim's reason stands above the fold."""
-    finished = process("demo", env=os.environ | {"COLUMNS": str(columns)})
-    lines = finished.stdout.rstrip("\n").split("\n")
+    text = printed(columns=str(columns))
+    lines = text.rstrip("\n").split("\n")
     assert len(lines) <= 60
     assert max(map(width, lines)) <= columns
     why = next(i for i, line in enumerate(lines) if re.fullmatch(r"Why does \S+ leave\?", line))
     assert lines.index("", why) < 30
-    assert "…" not in finished.stdout
+    assert "…" not in text
     codes = {code for code in (*REASONS, *OUTCOMES) if "_" in code}
-    assert not codes & {*re.findall(r"\w+", finished.stdout)}
+    assert not codes & {*re.findall(r"\w+", text)}
     head = next(line for line in lines if line.startswith("pool  "))
     assert "mode" not in head
     assert "satisfied" not in head
@@ -91,7 +102,10 @@ def test_demo_fits_a_screen(columns: int) -> None:
 
 
 def test_demo_is_stable(demo: dict[str, str]) -> None:
-    assert process("demo", env=WIDE).stdout == demo[""]
+    """In a process of its own, and again in this one."""
+    finished = process("demo", env=os.environ | WIDE)
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert finished.stdout == demo[""] == printed()
 
 
 def test_demo_limits(demo: dict[str, str]) -> None:
@@ -155,7 +169,7 @@ def test_demo_snapshot_is_a_file_for_the_other_commands(
     demo: dict[str, str], tmp_path: Path, run: Any
 ) -> None:
     path = tmp_path / "demo.json"
-    path.write_text(process("demo", "--snapshot").stdout, encoding="utf-8")
+    path.write_text(printed("--snapshot"), encoding="utf-8")
     status, out, _ = run("shares", path, "--depth", 1, "--no-operations")
     assert status == 0
     assert out.split("\n")[2:6] == demo[""].split("\n")[1:5], "the totals"
