@@ -129,9 +129,9 @@ def test_every_look_adds_a_result_or_masks_an_ask(data: dict[str, Any], rules: R
 
 
 @pytest.mark.parametrize(("parents", "seed"), [(0, 1), (3, 2)])
-def test_of_some_hundred_nodes_the_cheapest_is_found(parents: int, seed: int) -> None:
-    """More nodes and kinds of asks than partitions have that are drawn."""
-    snapshot = crowded(160, 20, 6, 30, parents=parents, shapes=12, seed=seed)
+def test_of_more_nodes_than_a_block_the_cheapest_is_found(parents: int, seed: int) -> None:
+    """More kinds of asks, too, than partitions have that are drawn; a block of the search is 64 nodes."""
+    snapshot = crowded(80, 20, 6, 30, parents=parents, shapes=12, seed=seed)
     expected = reference(snapshot, Rules(), "preemption")
     assert len(expected[1]) > 5
     assert engine(snapshot, Rules(), "preemption") == expected
