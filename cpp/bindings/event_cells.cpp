@@ -142,7 +142,7 @@ std::uint32_t fields_of(EventKind kind) noexcept {
       return bit(F::kAllocation);
     case EventKind::kLeave:
       return bit(F::kAllocation) | bit(F::kDeadline) | bit(F::kBeneficiary) |
-             bit(F::kBeneficiaryOperation) | bit(F::kBeneficiaryRequest);
+             bit(F::kBeneficiaryOperation) | bit(F::kBeneficiaryRequest) | bit(F::kHeld);
     case EventKind::kSuspend:
       return bit(F::kAllocation) | bit(F::kHeld);
     case EventKind::kResume:

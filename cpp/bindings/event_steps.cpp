@@ -144,11 +144,22 @@ bool EventReader::start(const EventCells& e, EventStep& s) {
   return fits(state_.asked(), each, 1, row.resources.data(), 1);
 }
 
+// What an allocation keeps: no more than it has.
+bool EventReader::held(const EventCells& e, EventStep& s) const {
+  if (!rows.amounts(e[F::kHeld], s.amounts.data())) return false;
+  const Amount* has = state_.amounts(s.row);
+  for (std::size_t r = 0; r < state_.width(); ++r)
+    if (s.amounts[r] > has[r]) return false;
+  return true;
+}
+
 bool EventReader::leave(const EventCells& e, EventStep& s) {
   s.kind = EventStep::Kind::kLeave;
   s.row = alive(e[F::kAllocation]);
   if (s.row == kNoId || !state_.holds(s.row)) return false;
   if (!e[F::kDeadline].none() && !rows.time(e[F::kDeadline], s.time)) return false;
+  s.held = !e[F::kHeld].none();
+  if (s.held && !held(e, s)) return false;
   Cell operation = e[F::kBeneficiaryOperation], request = e[F::kBeneficiaryRequest];
   const Cell& beneficiary = e[F::kBeneficiary];
   if (!beneficiary.none() && !(operation.none() && request.none())) return false;
@@ -176,14 +187,8 @@ bool EventReader::suspend(const EventCells& e, EventStep& s) {
   s.kind = EventStep::Kind::kSuspend;
   s.row = alive(e[F::kAllocation]);
   if (s.row == kNoId || state_.away(s.row)) return false;
-  if (!e[F::kHeld].none()) {
-    if (!rows.amounts(e[F::kHeld], s.amounts.data())) return false;
-  } else if (const Amount* kept = state_.kept(s.row)) {
-    std::copy_n(kept, state_.width(), s.amounts.begin());
-  }
-  const Amount* has = state_.amounts(s.row);
-  for (std::size_t r = 0; r < state_.width(); ++r)
-    if (s.amounts[r] > has[r]) return false;
+  if (!e[F::kHeld].none()) return held(e, s);
+  if (const Amount* kept = state_.kept(s.row)) std::copy_n(kept, state_.width(), s.amounts.begin());
   return true;
 }
 

@@ -41,6 +41,7 @@ struct EventStep {
   Index count = 0;     // of a request, from now on
   Time time = kNoTime, second = kNoTime;
   bool capacity = false, flagged = false, flag = false;  // kNode: what is given
+  bool held = false;                                     // kLeave: whether `amounts` are given
   bool stated = false;                                   // kPutOperation: what it uses and wants is
   AllocationState state = AllocationState::kRunning;
   std::array<Amount, kMaxResources> amounts{};
@@ -79,6 +80,7 @@ class EventReader {
 
   bool time(const EventCells& e, EventStep& s);
   bool start(const EventCells& e, EventStep& s);
+  bool held(const EventCells& e, EventStep& s) const;
   bool leave(const EventCells& e, EventStep& s);
   bool suspend(const EventCells& e, EventStep& s);
   bool resume(const EventCells& e, EventStep& s);

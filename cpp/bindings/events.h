@@ -69,6 +69,12 @@ class Events {
     return std::span(step_.amounts).first(owner_.state().width());
   }
 
+  // What it will keep; empty: nothing is said of that.
+  std::vector<Amount> held() const {
+    return step_.held ? std::vector<Amount>(amounts().begin(), amounts().end())
+                      : std::vector<Amount>();
+  }
+
   // Settings of a row may have changed: planners that follow are handed them.
   void came(const char* table, Id row) {
     if (owner_.followed())
@@ -105,7 +111,7 @@ class Events {
         owner_.on({.kind = Delta::Kind::kEnd, .row = s.row});
         return;
       case K::kLeave:
-        owner_.leave(s.row, s.time, std::string(s.operation), std::string(s.asked));
+        owner_.leave(s.row, s.time, std::string(s.operation), std::string(s.asked), held());
         return slot_came(s.row);
       case K::kSuspend:
         owner_.on({.kind = Delta::Kind::kSuspend, .row = s.row, .amounts = amounts()});

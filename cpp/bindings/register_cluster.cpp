@@ -119,9 +119,12 @@ class Cluster : public LiveCluster {
     check_present(state_.operations(), operation);
     return !state_.allocations_of(operation).empty() || !state_.requests_of(operation).empty();
   }
-  void leave(Id slot, Time deadline, const std::string& operation, const std::string& request) {
+  void leave(Id slot, Time deadline, const std::string& operation, const std::string& request,
+             const std::vector<Amount>& held) {
     check_holding(state_, slot);
-    on({.kind = Kind::kPreempt, .row = slot});
+    if (!held.empty() && held.size() != state_.width())
+      throw py::value_error("one amount a resource");
+    on({.kind = Kind::kPreempt, .row = slot, .amounts = held});
     set_departure(slot, {start_time(slot), deadline, operation, request});
   }
   void set_note(Id slot, Index note) {
@@ -432,8 +435,10 @@ void register_cluster(py::module_& m) {
       .def("start_row", &Cluster::start_row, py::arg("source"), py::arg("row"),
            py::arg("operation"), py::arg("node"), py::arg("required_node"), py::arg("time"),
            py::arg("last_start"), py::arg("note"), "The slot.")
-      .def("leave", &Cluster::leave, py::arg("slot"), py::arg("deadline"), py::arg("operation"),
-           py::arg("request"), "It must be released, for a beneficiary by name; empty: none.")
+      .def(
+          "leave", &Cluster::leave, py::arg("slot"), py::arg("deadline"), py::arg("operation"),
+          py::arg("request"), py::arg("held"),
+          "It must be released, for a beneficiary by name, and will keep so much (R); empty: none.")
       .def("set_note", &Cluster::set_note, py::arg("slot"), py::arg("note"))
       .def("note", &Cluster::note, py::arg("slot"), "-1: what the snapshot has beside the row.")
       .def("note_of", &Cluster::note_of, py::arg("table"), py::arg("row"),

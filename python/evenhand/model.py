@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING, Any, Literal, Never, Self
+from typing import TYPE_CHECKING, Any, Literal, Never, Self, cast
 
 from evenhand import _core
-from evenhand.arguments import as_json, expect, looked_up
+from evenhand.arguments import as_json, looked_up
 from evenhand.building import readback, sources
-from evenhand.building.after import after
 from evenhand.building.assemble import Built, assemble, fingerprint
 from evenhand.building.jsontext import load
 from evenhand.building.parse import Parser, Raw
 from evenhand.building.problems import Report
-from evenhand.errors import InputError, NoSuchNameError, printable
+from evenhand.errors import NoSuchNameError, printable
 from evenhand.fields import TABLES
 from evenhand.frozen import Frozen, freeze
 from evenhand.units.text import instant
@@ -279,17 +278,16 @@ class Snapshot(Frozen):
         Returns
         -------
         Snapshot
-            Made in O(cells), by columns.
+            Made in O(cells).
 
         Raises
         ------
         ValueError
             If the plan is of another snapshot.
         """
-        expect(hasattr(plan, "decisions"), "after", "plan", plan, "a Plan")
-        if plan.snapshot != self:
-            raise InputError.about("after", "plan", "another", "the plan was made of another snapshot")
-        return self._build(after(self, plan.decisions.columns, plan.handed), Report())
+        from evenhand.cluster.steps import after
+
+        return cast("Self", after(self, plan))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the snapshot as plain data: every table, also without rows; in rows no defaults.

@@ -52,12 +52,13 @@ PLACES = [place for places in PYTHON.values() for place in places]
 RECORDS = {"__init__", "record", "reads", "reason", "reasons"}
 
 #: Functions that hand on to a package behind: an error's table, the schema of the fields, the snapshot of an
-#: argument, what a plan or shares say of a name, a plan's policy as a file has it; and what anything shows of
-#: itself.
+#: argument, what becomes of a snapshot once a plan is carried out, what a plan or shares say of a name, a
+#: plan's policy as a file has it; and what anything shows of itself.
 HANDED_ON = {
     ("errors", "table"),
     ("fields", "building"),
     ("arguments", "model"),
+    ("model", "cluster"),
     ("plans", "explain"),
     ("plans", "systems"),
     ("shares", "explain"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import OrderedDict
 from typing import Any
 
 import pytest
@@ -187,6 +188,35 @@ def test_a_suspended_victim_keeps_what_its_plan_said(cluster: eh.Cluster) -> Non
     assert cluster.snapshot() == edited(allocations=[told, ROWS["allocations"][1]])
 
 
+@pytest.mark.parametrize("given", [dict, OrderedDict])
+@pytest.mark.parametrize("kept", [{"cpu": 1.5}, {"cpu": 1.999}, {"cpu": 2}, {}])
+def test_what_leaves_says_what_it_will_keep(
+    cluster: eh.Cluster, given: type[dict[str, float]], kept: dict[str, float]
+) -> None:
+    """Whether the core reads the amounts or not; with it goes what was said before."""
+    told = {**ROWS["allocations"][0], "held": {"cpu": 0.5}}
+    cluster = eh.Cluster(edited(allocations=[told, ROWS["allocations"][1]]))
+    before, mark = cluster.snapshot(), cluster.mark()
+    cluster.apply([Leave("a1", 130, held=given(kept))])
+    row = {**told, "state": "preempting", "deadline": 130, "held": kept}
+    assert cluster.snapshot() == edited(allocations=[row, ROWS["allocations"][1]])
+    assert cluster.usage("n1") == {"cpu": 0, "memory": 0}
+    cluster.apply([Suspend("a1")])
+    assert cluster.usage("n1") == {"cpu": 0, "memory": 0, **kept}
+    cluster.undo(mark)
+    assert cluster.snapshot() == before
+    cluster.apply([Leave("a1", 130)])
+    assert cluster.snapshot() == edited(allocations=[{**row, "held": {"cpu": 0.5}}, ROWS["allocations"][1]])
+
+
+def test_what_is_kept_comes_in_columns_too(cluster: eh.Cluster) -> None:
+    cluster.apply(
+        {"event": ["leave", "time"], "allocation": ["a1", None], "held.cpu": [1.5, None], "now": [None, 101]}
+    )
+    row = {**ROWS["allocations"][0], "state": "preempting", "held": {"cpu": 1.5}}
+    assert cluster.snapshot() == edited(now=101, allocations=[row, ROWS["allocations"][1]])
+
+
 def test_one_that_started_since_is_suspended_and_ends(cluster: eh.Cluster) -> None:
     new = {"name": "new", "operation": "etl", "node": "n1", "resources": {"cpu": 1}}
     cluster.apply([Start(new), Suspend("new", {"cpu": 1})])
@@ -307,6 +337,9 @@ def test_tables_are_made_anew(cluster: eh.Cluster) -> None:
         (Start({"name": "b", "operation": "etl"}, "r3"), "request", "count"),
         (End("a"), "allocation", "exists"),
         (Leave(7), "allocation", "state"),
+        (Leave("a1", held={"cpu": 2.001}), "held.cpu", "held_within_resources"),
+        (Leave("a1", held={"cpu": 0.0001}), "held.cpu", "quantum"),
+        (Leave("a1", held={"gpu": 1}), "held.gpu", "unknown_resource"),
         (Job("a1", "yesterday"), "last_job_start_time", "type"),
         (Resize("a1", {"cpu": 0.0001}), "resources.cpu", "quantum"),
         (Take("a1", {"cpu": 1}), "allocation", "state"),

@@ -379,7 +379,7 @@ def test_a_run_over_the_queue_freezes_nothing(policy: Any, monkeypatch: pytest.M
     assert plan.decisions.to_list() == plan.frozen.decisions.to_list()
 
 
-def test_a_part_that_is_kept_while_leaving_needs_the_snapshot() -> None:
+def test_a_part_that_is_kept_while_leaving_is_kept_of_an_old_plan_too() -> None:
     policy = eh.policies.BackendAI(preemption_mode="suspend", suspend_approach="keep")
     held = [{**row, "resources": {"cpu": 1, "disk": 2}} for row in ROWS["allocations"]]
     data = {**ROWS, "allocations": held}
@@ -389,12 +389,19 @@ def test_a_part_that_is_kept_while_leaving_needs_the_snapshot() -> None:
     made = eh.Cluster(eh.Snapshot.from_dict(data), policy)
     plan = made.plan()
     assert plan.decisions.victims[0].kept
-    late = made.copy()
+    late, mark = made.copy(), made.mark()
     made.carry_out(plan)
-    assert made.snapshot() == plan.snapshot.after(plan)
-    late.apply([{"event": "count", "request": "r", "count": 7}])
-    with pytest.raises(eh.InputError, match="needs the snapshot it was made of"):
-        late.carry_out(plan)
+    after = plan.snapshot.after(plan)
+    assert made.snapshot() == after
+    victim = plan.decisions.victims[0]
+    (leaving,) = (row for row in after.to_dict()["allocations"] if row["name"] == victim.allocation)
+    assert (leaving["state"], leaving["held"]) == ("preempting", victim.kept)
+    assert made.plan().to_dict() == eh.plan(after, policy, plan.state).to_dict()
+    made.undo(mark)
+    assert made.snapshot() == plan.snapshot
+    late.apply([{"event": "put", "table": "operations", "row": {"name": "later"}}])
+    late.carry_out(plan)
+    assert late.snapshot() == after.replace(operations=[*after.to_dict()["operations"], {"name": "later"}])
 
 
 def test_files_of_the_version_before_are_read(tmp_path: Path) -> None:

@@ -79,6 +79,7 @@ void ClusterState::revert(const Change& c) {
       break;
     case Change::Kind::kPreempt:
       drop_leaving(c.row);
+      if (c.second != 0) std::ranges::copy(amounts, row(held_, c.row));
       phase_[c.row] = static_cast<Phase>(c.first);
       add_usage(c.row, 1);
       break;

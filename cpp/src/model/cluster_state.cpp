@@ -298,14 +298,19 @@ void ClusterState::end(Id slot) {
   stop(slot);
 }
 
-void ClusterState::preempt(Id slot, Beneficiary beneficiary) {
+void ClusterState::preempt(Id slot, Beneficiary beneficiary, std::span<const Amount> held) {
   const auto before = static_cast<std::int64_t>(phase_[slot]);
   add_usage(slot, -1);
   phase_[slot] = Phase::kLeaves;
   Leaving leaving{slot, beneficiary, {}};
   std::copy_n(amounts(slot), width_, leaving.left.begin());
   leave(leaving);
-  record({Change::Kind::kPreempt, slot, before});
+  const Change change{Change::Kind::kPreempt, slot, before, held.empty() ? 0 : 1};
+  if (held.empty()) return record(change);
+  own_held();
+  Amount* kept = row(held_, slot);
+  record(change, {kept});
+  std::ranges::copy(held, kept);
 }
 
 // What the snapshot's rows keep is read from the snapshot until one is suspended.

@@ -10,7 +10,7 @@ Id apply(ClusterState& state, const Delta& d) {
       state.end(d.row);
       return d.row;
     case Delta::Kind::kPreempt:
-      state.preempt(d.row, d.beneficiary);
+      state.preempt(d.row, d.beneficiary, d.amounts);
       return d.row;
     case Delta::Kind::kSuspend:
       state.suspend(d.row, d.amounts);

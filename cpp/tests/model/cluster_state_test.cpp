@@ -51,7 +51,10 @@ void any_delta(ClusterState& s, std::mt19937& random) {
       if (!s.gone(slot) || s.away(slot)) s.end(slot);
       break;
     case 4:
-      if (s.holds(slot)) s.preempt(slot, {draw(4), kNoId});
+      if (s.holds(slot)) {
+        const std::vector<Amount> half{s.amounts(slot)[0] / 2, s.amounts(slot)[1]};
+        s.preempt(slot, {draw(4), kNoId}, draw(2) ? half : std::vector<Amount>());
+      }
       break;
     case 5:
       if (const Leaving* l = s.leaving_at(slot)) {
@@ -161,6 +164,24 @@ TEST(ClusterState, ASuspendedVictimKeepsAPartAndRunsAgainElsewhere) {
   EXPECT_TRUE(state.running(a));
   EXPECT_EQ(state.node_used(0)[0], 5);
   EXPECT_EQ(state.node_used(1)[0], 0);
+}
+
+TEST(ClusterState, WhatAVictimWillKeepIsSaidWhenItLeaves) {
+  Scene scene;
+  scene.node({8});
+  const Id o = scene.operation();
+  const Id a = scene.allocation(o, 0, {5}, 0);
+  ClusterState state(scene.snapshot());
+  const ClusterState::Mark mark = state.mark();
+  state.preempt(a, {o, kNoId}, std::vector<Amount>{2});
+  EXPECT_EQ(state.kept(a)[0], 2);
+  EXPECT_EQ(state.node_left(0)[0], 5);
+  EXPECT_EQ(state.node_used(0)[0], 0);
+  EXPECT_EQ(state.frozen(false).allocations.held[0], 2);
+  state.undo(mark);
+  EXPECT_EQ(state.kept(a)[0], 0);
+  state.preempt(a, {o, kNoId});
+  EXPECT_EQ(state.kept(a)[0], 0);
 }
 
 TEST(ClusterState, WhatLeavesWithoutANodeIsNobodysUntilItHasGone) {

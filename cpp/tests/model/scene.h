@@ -95,6 +95,8 @@ inline std::vector<Amount> essence(const ClusterState& s) {
     out.insert(out.end(), {s.running(slot), s.holds(slot), s.leaving(slot), s.away(slot)});
     out.insert(out.end(), {s.last_start(slot), s.last_progress(slot)});
     add(s.amounts(slot));
+    const Amount* kept = !s.gone(slot) || s.away(slot) ? s.kept(slot) : nullptr;
+    for (std::size_t r = 0; r < s.width(); ++r) out.push_back(kept == nullptr ? 0 : kept[r]);
     if (const Leaving* l = s.leaving_at(slot)) {
       out.insert(out.end(), {l->beneficiary.operation, l->beneficiary.request});
       add(l->left.data());

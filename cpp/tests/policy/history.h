@@ -184,7 +184,11 @@ class History {
   }
   void leave(Id slot) {
     const Id request = pick(state().requests().in_order());
-    on({.kind = Delta::Kind::kPreempt, .row = slot});
+    std::vector<Amount> half;
+    if (random_.chance(50))
+      for (std::size_t r = 0; r < state().width(); ++r)
+        half.push_back(state().amounts(slot)[r] / 2);
+    on({.kind = Delta::Kind::kPreempt, .row = slot, .amounts = half});
     cluster_.change({.kind = Delta::Kind::kCells, .row = slot}, [&](ClusterState& state) {
       const std::string_view name =
           request == kNoId ? std::string_view() : state.requests().keys().name(request);

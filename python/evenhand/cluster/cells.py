@@ -81,8 +81,8 @@ def _row_of(stage: Stage, event: Event) -> tuple[str, dict[str, Any]] | None:
             return "allocations", _as_row(row)
         case Put("requests" | "operations" as table, row):
             return table, _as_row(row)
-        case Leave(name, deadline, beneficiary):
-            row = {"deadline": deadline, "beneficiary": beneficiary}
+        case Leave(name, deadline, beneficiary, held):
+            row = {"deadline": deadline, "beneficiary": beneficiary, "resources": held}
         case Job(name, started, saved):
             row = {"last_job_start_time": started, "last_progress_time": saved}
         case Resize(name, resources) | Take(name, resources):
@@ -122,7 +122,7 @@ def _blamed(error: InputError, table: str, position: int, event: Event) -> Input
     for p in error.problems:
         at = position if (p.table, p.row) == (table, 0) else None
         field, message = p.field, p.message
-        if at is not None and isinstance(event, Suspend) and p.field is not None:
+        if at is not None and isinstance(event, Leave | Suspend) and p.field is not None:
             field = p.field.replace("resources", "held", 1)
             message = message.replace(p.field, field, 1)
         name = None if at is None else name_of(event)

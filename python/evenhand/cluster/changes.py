@@ -239,20 +239,26 @@ def _end(stage: Stage, event: End, _: Row) -> None:
 def _leave(stage: Stage, event: Leave, cells: Row) -> None:
     slot = _holding(stage, event.allocation, "asked to leave")
     beneficiary = cells.label("beneficiary.operation") or "", cells.label("beneficiary.request") or ""
-    stage.core.leave(slot, cells.time("deadline"), *beneficiary)
+    held = () if event.held is None else _held(stage, slot, event, cells)
+    stage.core.leave(slot, cells.time("deadline"), *beneficiary, held)
+
+
+def _held(stage: Stage, slot: int, event: Leave | Suspend, cells: Row) -> tuple[int, ...]:
+    """Return what an allocation keeps: no more than it has."""
+    held, has = cells.amounts(), stage.core.amounts_of(slot).tolist()
+    for r, kept, amount in zip(stage.base.resources, held, has, strict=True):
+        if kept > amount:
+            message = f"the allocation {shorten(event.allocation)!r} cannot keep more {r} than it has"
+            refuse(f"held.{r}", "held_within_resources", message)
+    return held
 
 
 def _suspend(stage: Stage, event: Suspend, cells: Row) -> None:
     slot = _alive(stage, event.allocation)
     if stage.core.away(slot):
         refuse("allocation", "state", f"the allocation {shorten(event.allocation)!r} is suspended already")
-    held = stage.core.kept_of(slot).tolist() if event.held is None else cells.amounts()
-    has = stage.core.amounts_of(slot).tolist()
-    for r, kept, amount in zip(stage.base.resources, held, has, strict=True):
-        if kept > amount:
-            message = f"the allocation {shorten(event.allocation)!r} cannot keep more {r} than it has"
-            refuse(f"held.{r}", "held_within_resources", message)
-    stage.core.suspend(slot, np.array(held, np.int64))
+    held = stage.core.kept_of(slot) if event.held is None else _held(stage, slot, event, cells)
+    stage.core.suspend(slot, np.asarray(held, np.int64))
 
 
 def _resume(stage: Stage, event: Resume, cells: Row) -> None:

@@ -83,11 +83,14 @@ class Leave:
         Seconds: by when it must have left.
     beneficiary : mapping or str or int, optional
         ``operation`` and ``request`` that it leaves for, or the request alone.
+    held : mapping, optional
+        What it will keep once it is suspended, at most what it has. By default what its row says already.
     """
 
     allocation: Name
     deadline: Any = None
     beneficiary: Any = None
+    held: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +113,8 @@ class Suspend:
     allocation : str or int
         Running, stopped by a person, or leaving; its row keeps what it leaves for.
     held : mapping, optional
-        What it keeps, at most what it has. By default what its row says already: a plan that is carried out
-        writes there what a victim will keep; else nothing.
+        What it keeps, at most what it has. By default what its row says already, as `Leave` wrote it; else
+        nothing.
     """
 
     allocation: Name

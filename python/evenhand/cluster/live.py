@@ -22,7 +22,7 @@ from evenhand.cluster.stage import Stage
 from evenhand.cluster.standing import Standing, key_of
 from evenhand.cluster.steps import Done, done_by, events_of
 from evenhand.config.triggers import Round
-from evenhand.errors import InputError, NoSuchNameError, Problem, WrongKindError, shorten
+from evenhand.errors import InputError, NoSuchNameError, WrongKindError, shorten
 from evenhand.frozen import freeze
 from evenhand.plans.lazy import LivePlan
 from evenhand.plans.own import expect_unchanged
@@ -305,23 +305,11 @@ class Cluster(Following):
 
         Notes
         -----
-        O(decisions × depth); O(cells) where a victim has time to leave and keeps a part. Whether decisions
-        still make sense tells ``plan.check(cluster.snapshot())``.
+        O(decisions × depth). Whether decisions still make sense tells ``plan.check(cluster.snapshot())``.
         """
         expect(hasattr(plan, "decisions"), "carry_out", "plan", plan, "a Plan")
-        decisions = list(plan.decisions)
-        done = done_by(decisions, self._stage.named("allocations"))
-        events = events_of(plan, self._stage)
-        if events is not None:
-            self.apply(events)
-        elif plan.snapshot == self.snapshot():
-            self._settle()
-            self._stage = Stage(plan.snapshot.after(plan), self._stage.total_stated)
-            self._now = self._stage.base
-            self._cut()
-        else:
-            message = "a victim leaves with a part of what it has: the plan needs the snapshot it was made of"
-            raise InputError([Problem("events", None, None, None, "snapshot", None, message)])
+        done = done_by(list(plan.decisions), self._stage.named("allocations"))
+        self.apply(events_of(plan, self._stage))
         return done
 
     @one_at_a_time

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
-from evenhand.building.after import taken_in_all
 from evenhand.building.readback import seconds
 from evenhand.frozen import thaw
 from evenhand.plans.columns import Name, objects
 from evenhand.plans.decisions import Decision, Decisions, asked_cells
+from evenhand.plans.handed import taken_in_all
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

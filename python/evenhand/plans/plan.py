@@ -10,12 +10,12 @@ import numpy as np
 
 from evenhand.accepted import MOST, checked, plain
 from evenhand.arguments import as_json, expect
-from evenhand.building.after import taken_in_all
 from evenhand.building.readback import seconds
 from evenhand.errors import NoSuchNameError, shorten
 from evenhand.frozen import Frozen, freeze
 from evenhand.plans.decisions import Decisions
 from evenhand.plans.fewest import costs_in_vain, spent_budgets
+from evenhand.plans.handed import taken_in_all
 from evenhand.plans.job_states import JobStates
 from evenhand.plans.live import repairs
 from evenhand.plans.memory import fingerprint, next_state

@@ -152,9 +152,11 @@ class ClusterState {
   // Deltas. Their conditions are the caller's to keep: see each.
   void advance(Time now);
   Id start(Id operation, Id node, std::span<const Amount> amounts, Time time);
-  Id start_request(Id request, Id node);           // one of its count; it waits one less
-  void end(Id slot);                               // not of one that has ended
-  void preempt(Id slot, Beneficiary beneficiary);  // of one that holds
+  Id start_request(Id request, Id node);  // one of its count; it waits one less
+  void end(Id slot);                      // not of one that has ended
+  // It leaves. `held`: what it will keep once it is suspended, at most what it has; empty: what
+  // was said of that before. Of one that holds.
+  void preempt(Id slot, Beneficiary beneficiary, std::span<const Amount> held = {});
 
   // A victim is suspended: it keeps `held`, at most what it has; all else is free.
   // Of one that holds or is leaving.

@@ -38,7 +38,7 @@ struct Delta {
   Kind kind;
   Id row = kNoId;                     // slot; kStart: operation; kPending: request; of a node
   Id node = kNoId;                    // kStart, kResume
-  std::span<const Amount> amounts{};  // kStart, kSuspend (held), kResize, kCapacity; R
+  std::span<const Amount> amounts{};  // kStart, kPreempt, kSuspend (held), kResize, kCapacity; R
   Time time = kNoTime;                // kStart, kResume; kTouch: last start
   Time progress = kNoTime;            // kTouch
   Beneficiary beneficiary{};          // kPreempt

@@ -12,7 +12,7 @@ from evenhand.testing.living.rows import Refused, Rows
 if TYPE_CHECKING:
     from evenhand.plans import Decision, Plan
 
-__all__ = ["STOPPED", "carry_out", "keeps_a_part"]
+__all__ = ["STOPPED", "carry_out"]
 
 #: Modes of victims whose processes stop: they stay in their table.
 STOPPED = ("preempt", "enhanced_suspend", "suspend")
@@ -38,11 +38,6 @@ def _named(decision: Decision) -> str | int:
 
 def _stops_at_once(victim: Decision) -> bool:
     return victim.mode in STOPPED and victim.until == victim.at
-
-
-def keeps_a_part(plan: Plan) -> bool:
-    """Whether a victim that has time to leave keeps a part: then the plan needs the rows it was made of."""
-    return any(d.action == "preempt" and d.kept and not _stops_at_once(d) for d in plan.decisions)
 
 
 def carry_out(rows: Rows, plan: Plan) -> tuple[str, ...]:
@@ -102,11 +97,9 @@ def _leave(rows: Rows, victim: Decision) -> None:
     served = victim.beneficiary
     whom = None if served is None else {"operation": served.operation, "request": served.request}
     whom = whom and {field: name for field, name in whom.items() if name is not None}
-    rows.happen(Leave(_named(victim), victim.until, whom))
+    rows.happen(Leave(_named(victim), victim.until, whom, victim.kept or None))
     if _stops_at_once(victim):
         rows.happen(Suspend(_named(victim), victim.kept or {}))
-    elif victim.kept:
-        rows.change("allocations", victim.allocation, held=dict(victim.kept))
 
 
 def _ahead(plan: Plan, reserve: Decision, soft: bool) -> bool:

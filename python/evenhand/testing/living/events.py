@@ -141,7 +141,8 @@ class Happening:
         if row is None:
             return None
         deadline = pick((None, rows.now, rows.now + 10, rows.now + 600))
-        return Leave(row["name"], deadline, self._beneficiary(rows, pick))
+        held = pick((None, None, self._part(row, pick)))
+        return Leave(row["name"], deadline, self._beneficiary(rows, pick), held)
 
     def _beneficiary(self, rows: Rows, pick: Pick) -> Any:
         operation = self._some(rows, "operations", pick)

@@ -153,9 +153,9 @@ class Rows:
                 self._start(row, request)
             case End(name):
                 self.drop("allocations", name)
-            case Leave(name, deadline, whom):
-                self._allocation(name, *HOLDING)
-                told = {"state": "preempting", "deadline": deadline, "beneficiary": whom, "held": None}
+            case Leave(name, deadline, whom, held):
+                kept = self._allocation(name, *HOLDING).get("held") if held is None else dict(held)
+                told = {"state": "preempting", "deadline": deadline, "beneficiary": whom, "held": kept}
                 self.change("allocations", name, **told)
             case Take(name, resources):
                 row = self._allocation(name, "preempting")
