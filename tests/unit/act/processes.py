@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import logging
+import math
 import multiprocessing
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -21,7 +25,7 @@ from evenhand.testing.acting import History, SiteAdapter
 from evenhand.testing.acting.histories import TIMES
 from tests.waiting import HANG
 
-#: System calls by which a journal is written and a lock is held.
+#: Functions by which a journal is written and a lock is held.
 CALLS = ("open", "close", "pwrite", "fsync", "ftruncate", "fstat", "fstatvfs")
 
 
@@ -30,7 +34,7 @@ class Asks:
 
     name, whole, notices = "site", True, ()
 
-    def __init__(self, connection: Connection, identity: str, last: int) -> None:
+    def __init__(self, connection: Connection, identity: str, last: float) -> None:
         self._connection, self.identity, self._last = connection, identity, last
         self._calls = itertools.count()
 
@@ -82,18 +86,22 @@ def counted(plain: Callable[..., Any], count: Callable[[], None]) -> Callable[..
     return call
 
 
-def drive(connection: Connection, folder: str, identity: str, caps: Caps, last: int) -> None:
-    """Watch for one round, in a process of its own."""
-    adapter = Asks(connection, identity, last)
+def drive(connection: Connection, folder: str, identity: str, caps: Caps, last: int | None) -> None:
+    """Watch for one round, in a process of its own; None: it is killed from outside, once that is ready."""
+    adapter = Asks(connection, identity, math.inf if last is None else last)
 
     class Steady(Timing):
         def steady(self) -> float:
             return float(adapter.ask("steady"))
 
+    logging.getLogger("evenhand.act").setLevel(logging.CRITICAL)
     timing = Steady(**TIMES, clock=lambda: adapter.ask("clock"), sleep=lambda s: adapter.ask("sleep", s))
-    os.fsync = lambda _: None
-    for name in CALLS:
-        setattr(os, name, counted(getattr(os, name), adapter.count))
+    if last is None:
+        connection.recv()
+    else:
+        os.fsync = lambda _: None
+        for name in CALLS:
+            setattr(os, name, counted(getattr(os, name), adapter.count))
     journal = Path(folder) / "journal"
     try:
         with Driver(adapter, journal, caps=caps, timing=timing, lock=journal.with_name("lock")) as driver:
@@ -106,7 +114,9 @@ def drive(connection: Connection, folder: str, identity: str, caps: Caps, last: 
 def context() -> Any:
     """Return how processes are started: from one that has all modules."""
     found = multiprocessing.get_context("forkserver")
-    found.set_forkserver_preload(["tests.unit.act.processes"])
+    found.set_forkserver_preload(
+        ["tests.unit.act.processes", *(name for name in sys.modules if name.startswith("evenhand."))]
+    )
     return found
 
 
@@ -116,14 +126,40 @@ def lives(history: History, adapter: SiteAdapter, journal: Path, last: int | Non
 
     if last is None:
         live(history, adapter, journal, last, carry_out)
-        return
-    site = adapter.site
+    else:
+        alone(history, adapter, journal, 4 * last)
+
+
+def alone(
+    history: History,
+    adapter: SiteAdapter,
+    journal: Path,
+    last: int | None,
+    killer: Callable[[int], contextlib.AbstractContextManager[object]] | None = None,
+) -> None:
+    """Let a driver live in a process of its own, until its last call or until another process kills it."""
     ours, theirs = multiprocessing.Pipe()
-    given = (theirs, str(journal.parent), adapter.identity, history.caps, 4 * last)
+    given = (theirs, str(journal.parent), adapter.identity, history.caps, last)
     process = context().Process(target=drive, args=given)
-    site.note("driver")
+    adapter.site.note("driver")
     process.start()
     theirs.close()
+    with contextlib.nullcontext() if killer is None else killer(process.pid):
+        if killer is not None:
+            ours.send("begin")
+        answer_all(adapter, ours)
+        process.join(HANG)
+    history.kills += process.exitcode == -signal.SIGKILL
+    assert process.exitcode in (0, -signal.SIGKILL), process.exitcode
+    book = Book()
+    for line in read(journal) if journal.exists() else []:
+        book.add(line)
+    history.open, history.owed = list(book.open), list(book.owed)
+
+
+def answer_all(adapter: SiteAdapter, ours: Connection) -> None:
+    """Answer what a driver asks its site, until it is gone."""
+    site = adapter.site
     answers: dict[str, Callable[..., Any]] = {
         "snapshot": lambda leaving: adapter.snapshot(leaving).to_dict(),
         "steady": lambda: site.steady,
@@ -142,10 +178,3 @@ def lives(history: History, adapter: SiteAdapter, journal: Path, last: int | Non
             ours.send(answer)
         except (BrokenPipeError, ConnectionResetError):
             break
-    process.join(HANG)
-    history.kills += process.exitcode == -signal.SIGKILL
-    assert process.exitcode in (0, -signal.SIGKILL), process.exitcode
-    book = Book()
-    for line in read(journal) if journal.exists() else []:
-        book.add(line)
-    history.open, history.owed = list(book.open), list(book.owed)

@@ -48,10 +48,10 @@ def test_no_law_is_broken(part: int) -> None:
         assert counts[word] >= 1, (word, counts)
 
 
-def test_no_law_is_broken_where_drivers_are_killed_at_any_system_call(
+def test_no_law_is_broken_where_drivers_are_killed_at_any_call(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Processes of their own, killed by SIGKILL; at night 500 histories."""
+    """Processes of their own, killed by SIGKILL; at any system call: see `tests.unit.act.killing`."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     kills = 0
     for seed in range(10_000, 10_000 + examples(0.25)):
