@@ -188,6 +188,10 @@ class LiveDecisions(Decisions):
             return []
         return near.asked if self._chosen is None else [near.asked[row] for row in self._chosen.tolist()]
 
+    def to_list(self) -> list[dict[str, Any]]:
+        """Return one plain object a decision, as the plan's JSON has them."""
+        return [] if self._said is None else self._said.to_list()
+
     def _cells(self, name: str) -> NDArray[Any]:
         said = self._said
         return np.zeros(0, np.uint8) if said is None else said._columns[name]
