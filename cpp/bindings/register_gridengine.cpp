@@ -25,6 +25,7 @@ Settings settings_of(const py::dict& values) {
   in.read("automatic", s.automatic);
   in.read("action", action);
   s.action = static_cast<Asked>(action);
+  in.read("there", s.there);
   in.read("max_reservation", s.max_reservation);
   in.read("max_preemptees", s.max_preemptees);
   in.read("prioritize", s.prioritize);

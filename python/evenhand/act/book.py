@@ -64,7 +64,7 @@ class Owed:
     """What a job is owed yet: ``"release"``, ``"resume"``, or ``"look:<action>"`` (did it arrive?).
 
     ``since`` is when its step ended, ``outcome`` how; ``given``: the cluster said that it is released, or
-    resumes.
+    resumes; ``refused``: the command to leave was, and the job stays.
     """
 
     job: str
@@ -75,6 +75,7 @@ class Owed:
     since: float
     outcome: str = ""
     given: bool = False
+    refused: bool = False
 
 
 class Book:
@@ -194,9 +195,13 @@ class Book:
         step = self.open.pop(line["step"], None)
         self.ends[line["outcome"]] = self.ends.get(line["outcome"], 0) + 1
         for job, what in line["owed"].items():
-            turn = step.victims[job].turn if step and job in step.victims else 0
-            beneficiary = step.beneficiary if step else None
-            self.owed[job] = Owed(job, what, turn, beneficiary, line["step"], line["t"], line["outcome"])
+            victim = step.victims.get(job) if step is not None else None
+            owed = Owed(job, what, 0, None, line["step"], line["t"], line["outcome"])
+            if step is not None:
+                owed.beneficiary = step.beneficiary
+            if victim is not None:
+                owed.turn, owed.refused = victim.turn, victim.answer == "stays"
+            self.owed[job] = owed
         if step is not None and step.beneficiary is not None:
             if line["outcome"] == "started":
                 self.failures.pop(step.beneficiary, None)

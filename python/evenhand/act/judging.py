@@ -79,9 +79,13 @@ def unserved(job: str, book: Book, timing: Timing) -> list[Refusal]:
     -------
     list of Refusal
         ``did_not_start``: other jobs left for it, and it did not start. ``busy``: a command to one of its
-        victims was not answered and may yet arrive.
+        victims was not answered and may yet arrive. One that was refused is answered: others may leave.
     """
-    late = [o.job for o in book.owed.values() if o.beneficiary == job and o.what.startswith("look:")]
+    late = [
+        o.job
+        for o in book.owed.values()
+        if o.beneficiary == job and o.what.startswith("look:") and not o.refused
+    ]
     if late:
         said = f"whether {', '.join(late)} leaves for {job} is not known yet"
         return [Refusal("busy", said)]

@@ -259,27 +259,34 @@ class Run:
                 chosen = queue.preemption_action
         if chosen == "advisor":
             return self.advised(job, w)
+        if chosen not in self.s.actions:
+            return None
         if (chosen == "C" and not self.world.checkpointable(job)) or (
             chosen == "R" and not forced and not self.world.rerunnable(job)
         ):
             return None
         return str(chosen)
 
-    def advised(self, job: Job, w: Waiting) -> str:
+    def advised(self, job: Job, w: Waiting) -> str | None:
         world = self.world
-        if world.checkpointable(job):
+        if world.checkpointable(job) and "C" in self.s.actions:
             return "C"
+        last = (
+            "R" if world.rerunnable(job) and "R" in self.s.actions else "T" if "T" in self.s.actions else None
+        )
         runs = job.some("running")
         slots = {r for r in world.resources if world.kind(r) in ("slots", "managed")}
         only = all(r in slots for part in w.parts for r, a in part.need.items() if a)
         plain = all(r in slots for a in runs for r, amount in a["resources"].items() if amount)
         letter = "S" if only and plain else "P" if all(map(self.lets_go, runs)) else "N"
+        if letter not in self.s.actions:
+            return last
         for a in runs:
             for r, amount in a["resources"].items():
                 if not amount or world.frees(letter, r):
                     continue
                 if self.wanted_on(w, a["node"], r) > world.free(self.here, a["node"], r, world.now):
-                    return "R" if world.rerunnable(job) else "T"
+                    return last
         return letter
 
     def wanted_on(self, w: Waiting, node: str, r: str) -> float:

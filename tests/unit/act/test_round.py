@@ -458,20 +458,26 @@ def test_where_the_system_serves_in_order_the_front_is_named(tmp_path: Path) -> 
     assert cycle.held_up.startswith("2 wait behind 90, which the system serves first: ")
 
 
-def test_a_victim_that_cannot_be_evicted_holds_up_no_other(tmp_path: Path) -> None:
-    """The cluster refuses to evict the victim of the first; it is left alone, and the next is served."""
+@pytest.mark.parametrize("answer", [DENIED, Result(None, "", "no answer within 30 s")])
+def test_a_victim_that_cannot_be_evicted_is_left_alone(answer: Result, tmp_path: Path) -> None:
+    """A refusal is an answer: another job leaves for the first. Else it waits, and the next is served."""
     world = queue(tmp_path)
+    if answer is DENIED:
+        world.cluster.never = ()  # type: ignore[attr-defined]
     with world.driver() as driver:
         plan = eh.plan(driver.snapshot(), world.policy)
     first = str(next(iter(plan.decisions.victims)).operation)
-    answering(world, lambda rest: DENIED if rest[0] == "requeuehold" and rest[-1] == first else None)
+    answering(world, lambda rest: answer if rest[0] == "requeuehold" and rest[-1] == first else None)
     assert one_round(world).report.counts == {"not_started": 1}
     cycle = one_round(world)
-    assert [(row.outcome, row.beneficiary) for row in cycle.report.rows] == [
-        ("refused", "90"),
-        ("started", "91"),
-    ]
-    assert cycle.waiting == {"busy": ["90"]}
+    rows = [(row.outcome, row.beneficiary) for row in cycle.report.rows]
+    if answer is DENIED:
+        assert rows == [("started", "90")]
+        assert first not in cycle.report.rows[0].victims
+        assert "busy" not in cycle.waiting
+    else:
+        assert rows == [("refused", "90"), ("started", "91")]
+        assert cycle.waiting == {"busy": ["90"]}
 
 
 def test_room_that_went_to_one_that_was_left_out_is_no_blame(tmp_path: Path) -> None:

@@ -99,12 +99,14 @@ bool Run::is_slots(Size r) const noexcept {
   return resources().kind[r] == ResourceKind::kSlots || is_managed(r);
 }
 
-// The document's choice, in its order.
-Mode Run::advised(const Provider& p, const Question& question) const {
-  if (p.checkpointable) return Mode::kCheckpoint;
+// The document's choice, in its order, of the actions that there are; nothing: none of them will
+// do.
+std::optional<Mode> Run::advised(const Provider& p, const Question& question) const {
+  if (p.checkpointable && set_.has(Mode::kCheckpoint)) return Mode::kCheckpoint;
   const Mode gentle = question.only_slots ? p.for_slots : p.for_more;
-  if (frees_enough(p, question, gentle)) return gentle;
-  return p.rerunnable ? Mode::kRequeue : Mode::kTerminate;
+  if (set_.has(gentle) && frees_enough(p, question, gentle)) return gentle;
+  if (p.rerunnable && set_.has(Mode::kRequeue)) return Mode::kRequeue;
+  return set_.has(Mode::kTerminate) ? std::optional(Mode::kTerminate) : std::nullopt;
 }
 
 // Nothing that is wanted and missing stays with it.
@@ -170,6 +172,7 @@ std::optional<Mode> Run::mode_for(const Provider& p, const Question& question) c
   const Asked ask = question.action != Asked::kConfigured ? question.action : p.action;
   if (ask == Asked::kConfigured) return advised(p, question);
   const Mode mode = mode_of(ask);
+  if (!set_.has(mode)) return std::nullopt;
   if (mode == Mode::kCheckpoint && !p.checkpointable) return std::nullopt;
   if (mode == Mode::kRequeue && !p.rerunnable && !question.forced) return std::nullopt;
   return mode;
@@ -185,7 +188,7 @@ WhyMode Run::why_mode(const Provider& p, const Question& question) const {
         return WhyMode::kQueue;
     return WhyMode::kConfigured;
   }
-  const Mode mode = advised(p, question);
+  const Mode mode = advised(p, question).value_or(Mode::kTerminate);
   if (mode == Mode::kCheckpoint) return WhyMode::kCheckpointable;
   if (mode == Mode::kRequeue) return WhyMode::kRerunnable;
   if (mode == Mode::kTerminate) return WhyMode::kNotRerunnable;

@@ -268,7 +268,7 @@ class Run {
   bool frees(Mode mode, Size r) const noexcept { return frees_[at(mode) * width_ + r] != 0; }
   std::optional<Mode> mode_for(const Provider& provider, const Question& question) const;
   WhyMode why_mode(const Provider& provider, const Question& question) const;
-  Mode advised(const Provider& provider, const Question& question) const;
+  std::optional<Mode> advised(const Provider& provider, const Question& question) const;
   bool frees_enough(const Provider& provider, const Question& question, Mode mode) const;
   bool is_short(const Question& question, Id node, Size r) const;
   const Column<Amount>& room_for(const Question& question, Size r, Amount wanted) const;

@@ -75,6 +75,7 @@ def switches(snapshot: Snapshot, s: GridEngineSettings) -> dict[str, Any]:
     return {
         "automatic": s.automatic_preemption,
         "action": _action(s.preemption_action),
+        "there": np.array([letter in s.actions for letter in LETTERS], np.uint8),
         "max_reservation": s.max_reservation,
         "max_preemptees": s.max_preemptees,
         "prioritize": s.prioritize_preemptees,

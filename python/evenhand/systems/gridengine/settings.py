@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, Self
 
 from annotated_types import Ge, Le
-from pydantic import BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, Strict, model_validator
 
 from evenhand.config.checked import CheckedSettings, Settings, broken
-from evenhand.config.kinds import Duration, Texts
+from evenhand.config.kinds import FEW, Duration, Texts
 from evenhand.config.pace import PaceSettings, pace
 from evenhand.config.rows import RowSettings
 from evenhand.systems.gridengine.subordinates import SubordinateText, wrong_trees
@@ -102,6 +102,11 @@ class GridEngineSettings(CheckedSettings):
     )
     preemption_action: Chosen = Field(
         "advisor", description="Action where none is named; the advisor chooses as the document advises."
+    )
+    actions: Annotated[tuple[Action, ...], FEW, Strict(False), PlainSerializer(list)] = Field(
+        ("T", "R", "C", "P", "N", "S"),
+        description="Actions that the system has; no job is preempted by another one, and the advisor takes"
+        " the next.",
     )
     over_the_cap: Annotated[Literal["as_many", "none"], BeforeValidator(_none)] = Field(
         "none",

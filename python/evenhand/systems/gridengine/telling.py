@@ -332,7 +332,9 @@ def of_allocation(facts: Facts, row: int, met: Mapping[str, Any], recorded: Reco
         if (requested := _cells(facts, asks).get("requested")) not in (None, "no", "configured"):
             action, says = str(requested), f"the request for preemption says {requested}"
         lacks = {"C": "it has no checkpoint environment", "R": "neither it nor its queue is rerunnable"}
-        text = f"{says}, and {lacks.get(action, 'not all of it allows that')}"
+        if action not in facts.plan.policy.settings.actions:
+            lacks = {"advisor": "none of `actions` would do"}
+        text = f"{says}, and {lacks.get(action, '`actions` does not have it')}"
         return Told({"action": action}, text)
     if code in ("max_preemptees", "no_start_in_stage") and counted.get("wanted"):
         text, more = _too_many(facts, request, numbers, counted)

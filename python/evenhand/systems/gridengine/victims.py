@@ -44,6 +44,12 @@ _ADVISED: Final[Mapping[str, str]] = {
     " rerunnable; else it would be R",
 }
 
+#: Likewise, where the system has not all actions.
+_OF_SOME: Final[Mapping[str, str]] = {
+    "rerunnable": "no gentler one of `actions` frees what is wanted, and it can be run again",
+    "not_rerunnable": "no gentler one of `actions` frees what is wanted",
+}
+
 
 def of_victim(facts: Facts, row: int) -> Told:
     """Say what chose a victim, by its row among the decisions.
@@ -155,7 +161,9 @@ def _action(facts: Facts, operation: int, numbers: Mapping[str, Any]) -> str:
     _, setting = queue_action(facts, operation)
     if chosen in ("queue", "configured"):
         return f"Its action is {word}, as {setting} says"
-    return f"Its action is {word}, as the advisor chooses ({setting}): {_ADVISED[chosen]}"
+    some = len({*facts.plan.policy.settings.actions}) < len(LETTERS)
+    says = _OF_SOME.get(chosen, _ADVISED[chosen]) if some else _ADVISED[chosen]
+    return f"Its action is {word}, as the advisor chooses ({setting}): {says}"
 
 
 def _cap(numbers: Mapping[str, Any]) -> str:

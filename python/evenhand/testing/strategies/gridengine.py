@@ -29,6 +29,7 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = {
     "default_duration": (300.0,),
     "backfilling": (False,),
     "preemption_action": ("T", "R", "C", "P", "N", "S", "advisor"),
+    "actions": (("T", "R", "C"), ("R", "S"), ("C", "N")),
     "over_the_cap": ("as_many",),
     "notify": (20.0,),
     "lo_licenses": (("lic",),),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from evenhand.adapters.commands import Result
@@ -48,6 +48,7 @@ class Engine:
         self.jobs, self.clock = jobs, clock
         self.asked: list[tuple[str, ...]] = []
         self.manager, self.stuck, self.reachable = True, False, True
+        self.garbled: Callable[[str], str] = lambda text: text  # what qstat -j prints
 
     def __call__(self, arguments: Sequence[str], timeout: float) -> Result:
         words = tuple(arguments[2:]) if arguments[0] == "env" else tuple(arguments)
@@ -80,7 +81,7 @@ class Engine:
                 "-srqsl": "",
             }[words[0]]
         if "-j" in words:
-            return self._details(words[-1])
+            return self.garbled(self._details(words[-1]))
         self.schedule()
         return self._list(only_held="hs" in words)
 
@@ -157,7 +158,7 @@ class Engine:
             return Result(0, f"u - suspended job {name}\n")
         if one["ckpt"] and "-f" not in words:
             return Result(0, f"{name} requests ckpt object saves. Therefore this job is not restartable.\n")
-        if one["rerun"] == 2 and "-f" not in words:
+        if (one["rerun"] == 2 or one.get("stubborn")) and "-f" not in words:
             return Result(0, f"The job {name} is not restartable\n")
         one.update(state="Rq")
         return Result(0, f"Pushed rescheduling of job {name} on host h\n")

@@ -241,3 +241,124 @@ def test_the_journal_has_the_commands(tmp_path: Path) -> None:
         [["qhold", "-h", "s", "4"], ["qmod", "-rj", "4"]],
         [["qrls", "-h", "s", "4"]],
     ]
+
+
+# What is refused, or cannot be read
+
+
+def rounds(folder: Path, adapter: GridEngine, clock: Clock, action: str) -> list[tuple[str, tuple[str, ...]]]:
+    """Two rounds of one driver: outcome and victims of each step."""
+    found = []
+    with driver(folder, adapter, clock) as driving:
+        for _ in range(2):
+            driving.recover()
+            plan = eh.plan(driving.snapshot(), adapter.policy(**RULES, preemption_action=action))
+            found += [(row.outcome, row.victims) for row in driving.act(plan).rows]
+            clock.now += 1.0
+    return found
+
+
+def test_after_a_refusal_others_leave_at_once(tmp_path: Path) -> None:
+    """It is an answer: neither the beneficiary nor other victims wait for what may yet arrive."""
+    clock = Clock()
+    engine = Engine(full(), clock)
+    engine.jobs[4]["stubborn"] = True
+    found = rounds(tmp_path, adapter_of(engine, clock), clock, "R")
+    assert found == [("not_started", ("4",)), ("started", ("3",))]
+    assert not engine.jobs[4]["hold"]
+    assert engine.jobs[4]["state"] == "r"
+
+
+def test_the_advisor_takes_the_next_action_where_one_was_refused() -> None:
+    clock = Clock()
+    engine = Engine(full(), clock)
+    engine.jobs[4]["stubborn"] = True
+    adapter = adapter_of(engine, clock)
+
+    def chosen(action: str) -> list[tuple[Any, Any]]:
+        plan = eh.plan(adapter.snapshot(), adapter.policy(**RULES, preemption_action=action))
+        return [(d.operation, d.mode) for d in plan.decisions.victims]
+
+    assert chosen("advisor") == chosen("R") == [("4", "requeue")]
+    assert adapter.do("requeue_hold", "4", "").status == "refused"
+    assert chosen("R") == [("3", "requeue")]
+    assert chosen("advisor") == [("4", "terminate")]
+    assert not adapter.look(["4"])["4"].requeueable
+    engine.jobs[4]["stubborn"] = False
+    forced = adapter_of(engine, clock, force=True)
+    forced._staying.add("4")
+    assert forced.look(["4"])["4"].requeueable
+
+
+def test_the_advisor_chooses_among_what_there_is() -> None:
+    clock = Clock()
+    adapter = adapter_of(Engine(full(rerun=2), clock), clock)
+    policy = adapter.policy(**RULES, preemption_action="advisor")
+    assert policy.settings.actions == ("T", "R", "C")
+    plan = eh.plan(adapter.snapshot(), policy)
+    assert [d.mode for d in plan.decisions.victims] == ["terminate"]
+    free = adapter_of(Engine(full(), clock), clock, suspended_slots_are_free=True)
+    policy = free.policy(**RULES, preemption_action="advisor")
+    assert policy.settings.actions == ("T", "R", "C", "S")
+    assert [d.mode for d in eh.plan(free.snapshot(), policy).decisions.victims] == ["suspend"]
+    assert adapter.policy(actions=["R"]).settings.actions == ("R",)
+
+
+def test_where_none_may_be_rerun_that_is_said() -> None:
+    clock = Clock()
+    adapter = adapter_of(Engine(full(rerun=2), clock), clock)
+    plan = eh.plan(adapter.snapshot(), adapter.policy(**RULES))
+    assert [(r.request, r.rule) for r in plan.refusals] == [("9", "no_job_allows_action")]
+
+
+@pytest.mark.parametrize("garble", ["<JB_restart>7</JB_restart>", "<JB_restart>", "&"])
+def test_a_release_waits_for_no_text_that_cannot_be_read(garble: str, tmp_path: Path) -> None:
+    """A killed driver left a job held; `qstat -j` cannot be read since."""
+    clock = Clock()
+    engine = Engine(full(), clock)
+
+    def die() -> None:
+        raise Killed
+
+    asked = [0]
+
+    def runner(arguments: Any, timeout: float) -> Any:
+        answer = engine(arguments, timeout)
+        asked[0] += "-rj" in arguments
+        if asked[0]:
+            die()
+        return answer
+
+    with contextlib.suppress(Killed):
+        act(tmp_path, adapter_of(runner, clock), clock)
+    assert engine.jobs[4]["hold"]
+    engine.garbled = lambda text: text.replace("<JB_restart>1</JB_restart>", garble)
+    clock.now += 100.0
+    with driver(tmp_path, adapter_of(engine, clock), clock) as driving:
+        assert not driving.book.owed
+    assert not engine.jobs[4]["hold"]
+    assert not adapter_of(engine, clock).look(["3"])["3"].requeueable
+
+
+def test_of_jobs_that_are_looked_at_the_others_are_read() -> None:
+    clock = Clock()
+    engine = Engine(full(), clock)
+    engine.garbled = lambda text: text.replace(
+        "<JB_job_number>3</JB_job_number>",
+        "<JB_job_number>3</JB_job_number><JB_checkpoint_attr>x</JB_checkpoint_attr>",
+    )
+    found = adapter_of(engine, clock).look(["2", "3"])
+    assert {name: one.requeueable for name, one in found.items()} == {"2": True, "3": False}
+    assert found["3"].state == "running"
+
+
+def test_a_restarted_qmaster_is_read(tmp_path: Path) -> None:
+    clock = Clock()
+    engine = Engine(full(), clock)
+    tasks = (
+        "<JB_ja_tasks><JATASK:     366.><JAT_task_number>1</JAT_task_number></JATASK:     366.></JB_ja_tasks>"
+    )
+    engine.garbled = lambda text: text.replace("</element>", f"{tasks}</element>")
+    (row,), book = act(tmp_path, adapter_of(engine, clock), clock)
+    assert row.outcome == "started"
+    assert not book.owed

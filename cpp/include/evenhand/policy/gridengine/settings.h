@@ -50,6 +50,10 @@ struct Settings {
   PaceSettings pace;
   bool automatic = false;
   Asked action = Asked::kConfigured;  // of all but manual requests; configured: the advisor
+  Column<std::uint8_t> there{};       // Mode: that the system has; empty: all
+  bool has(Mode mode) const noexcept {
+    return there.empty() || there[static_cast<std::size_t>(mode)] != 0;
+  }
   Index max_reservation = 0, max_preemptees = 0;
   bool prioritize = false, keep_resources = false;
   bool partly = false;  // where the cap prevents a fit, as many as it allows

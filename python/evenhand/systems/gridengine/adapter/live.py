@@ -24,6 +24,7 @@ __all__ = ["GridEngine"]
 _HOSTS_LAST = 300.0  # seconds for which capacities of hosts are not asked for again
 _UNKNOWN = {"P": "preempt", "N": "enhanced_suspend"}
 _NAMED = 5  # jobs of a notice
+_NOT_RESTARTABLE = "not restartable"  # says qmod -rj
 
 # Times without a zone are of the zone in which the command runs.
 _TASKS = ("env", "TZ=UTC0", "qstat", "-xml", "-u", "*", "-r", "-g", "t")
@@ -89,6 +90,7 @@ class GridEngine:
         self._notices: dict[str, list[str]] = {}
         self._hosts: tuple[float, tuple[str, ...], str] | None = None
         self._rerun: dict[str, bool] | None = None  # of queues
+        self._staying: set[str] = set()  # jobs that it has refused to send back to the queue
 
     @property
     def identity(self) -> str:
@@ -176,6 +178,7 @@ class GridEngine:
                 utc=True,
                 leaving=leaving,
                 subordination=False,
+                staying=() if self.force else self._staying,
             )
         except InputError as error:
             raise AdapterError(f"what Grid Engine says cannot be read: {error.problems[0]}") from error
@@ -214,7 +217,8 @@ class GridEngine:
         Returns
         -------
         evenhand.policies.GridEngine
-            By ``qconf -ssconf`` and ``qconf -sq``. The action where none is named is R, not the advisor's.
+            By ``qconf -ssconf`` and ``qconf -sq``. The action where none is named is R, not the advisor's,
+            which chooses among those that open Grid Engine has.
 
         Raises
         ------
@@ -252,9 +256,13 @@ class GridEngine:
         rules = {"preemption_action": "R", **live, **given}
         policy = Policy(preset, **rules)
         chosen = {queue.preemption_action for queue in policy.settings.queues.values()}
+        chosen.add(policy.settings.preemption_action)
         for letter in _UNKNOWN:
-            if letter in chosen | {policy.settings.preemption_action}:
+            if letter in chosen:
                 raise _unknown(letter)
+        if "actions" not in rules:
+            suspends = self.suspended_slots_are_free or "S" in chosen
+            policy = Policy(preset, **rules, actions=("T", "R", "C", *(("S",) if suspends else ())))
         self._notices["policy"] = _lacking(policy)
         return policy
 
@@ -283,7 +291,8 @@ class GridEngine:
         if not wanted:
             return {}
         tasks = self._tasks(_TASKS)
-        held, details, rerun = self._tasks(_SYSTEM_HOLD), self._details(wanted), self._queues_rerun()
+        held, rerun = self._tasks(_SYSTEM_HOLD), self._queues_rerun()
+        details, unread = self._details_of_each(wanted)
         found = {}
         for name in wanted:
             task = tasks.get(name)
@@ -295,6 +304,7 @@ class GridEngine:
                 system_hold=name in held,
                 rerunnable=rerun.get(queue, False),
                 force=self.force,
+                stays=name in self._staying or name.partition(".")[0] in unread,
             )
         return found
 
@@ -311,6 +321,19 @@ class GridEngine:
             return {task.key: task for task in read_tasks(self._ask(*command), utc=True)}
         except InputError as error:
             raise AdapterError(f"qstat: {error.problems[0]}") from error
+
+    def _details_of_each(self, names: list[str]) -> tuple[dict[str, Details], set[str]]:
+        """Return details by number, and the jobs of which they cannot be read: those stay where they are."""
+        numbers = [*dict.fromkeys(name.partition(".")[0] for name in names)]
+        try:
+            return self._details(numbers), set()
+        except AdapterError as error:
+            if not isinstance(error.__cause__, InputError):
+                raise
+        if len(numbers) == 1:
+            return {}, set(numbers)
+        each = [self._details_of_each([number]) for number in numbers]
+        return {n: one for found, _ in each for n, one in found.items()}, {n for _, no in each for n in no}
 
     def _details(self, names: list[str]) -> dict[str, Details]:
         from evenhand.systems.gridengine.text.jobs import read_details
@@ -419,6 +442,8 @@ class GridEngine:
         for place, arguments in enumerate(commands):
             answer = answer_of(arguments, self.run(arguments, self.timeout))
             if answer.status != "done":
+                if answer.status == "refused" and _NOT_RESTARTABLE in answer.message:
+                    self._staying.add(name)
                 if answer.status == "refused" and action == "requeue_hold" and place:
                     self.run(commands_of("release", checked(name))[0], self.timeout)
                 return answer

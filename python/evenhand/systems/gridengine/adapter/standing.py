@@ -25,6 +25,7 @@ def standing_of(
     system_hold: bool,
     rerunnable: bool,
     force: bool = False,
+    stays: bool = False,
 ) -> Standing:
     """Return how a job stands.
 
@@ -41,6 +42,8 @@ def standing_of(
         Whether it may be run anew where it does not say so itself.
     force : bool
         Whether it may be run anew whatever it says.
+    stays : bool
+        Whether Grid Engine has refused that, or does not say whether it may.
 
     Returns
     -------
@@ -59,7 +62,8 @@ def standing_of(
         turn=(BACK if ran else 0) if waits else int(task.since),
         started=bool(task.parts),
         owner=task.owner,
-        requeueable=waits or _may_return(detail, rerunnable=rerunnable, force=force),
+        requeueable=waits
+        or ((force or not stays) and _may_return(detail, rerunnable=rerunnable, force=force)),
         held=system_hold and not (waits and ran),
         marked=system_hold and state in ("running", "suspended"),
         detail=" ".join((task.state, *task.parts)),

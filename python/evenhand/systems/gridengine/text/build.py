@@ -50,6 +50,8 @@ class Builder:
         Jobs that were asked to leave, with the job that each leaves for.
     subordination : bool
         Whether what a subordinate list has stopped is preempted, and keeps all it holds.
+    staying : frozenset of str
+        Jobs that cannot go back to the queue.
 
     Attributes
     ----------
@@ -67,7 +69,9 @@ class Builder:
         aapre: bool | Mapping[str, bool],
         leaving: Mapping[str, str],
         subordination: bool,
+        staying: frozenset[str] = frozenset(),
     ) -> None:
+        self.staying = staying
         self.texts, self.now, self.aapre, self.leaving = texts, now, aapre, leaving
         self._subordination = subordination
         self.offers = Offers(texts.complexes, texts.queues, texts.hosts, texts.machines, texts.listed)
@@ -184,8 +188,11 @@ class Builder:
                 "resources": dict(held),
                 "start_time": min(started, self.now),
                 "state": state,
-                "checkpointable": detail is not None and bool(detail.checkpoint) and detail.migrates,
-                "rerunnable": self._rerunnable(detail, queue),
+                "checkpointable": one.key not in self.staying
+                and detail is not None
+                and bool(detail.checkpoint)
+                and detail.migrates,
+                "rerunnable": one.key not in self.staying and self._rerunnable(detail, queue),
                 "preemptible": "t" not in one.state and not one.unknown and started + _YOUNG <= self.now,
                 "settings": {"queue": queue},
             }

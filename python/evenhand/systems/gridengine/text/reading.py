@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -105,6 +105,7 @@ def read(
     utc: bool = False,
     leaving: Mapping[str, str] | None = None,
     subordination: bool = True,
+    staying: Collection[str] = (),
 ) -> Reading:
     r"""Read a Grid Engine: its configuration, its state, or both.
 
@@ -146,6 +147,8 @@ def read(
         Whether plans decide what stops and resumes in subordinate queues: the settings have each
         ``subordinate_list``, and what such a list has stopped is preempted and keeps all it holds. Otherwise
         it is suspended by others.
+    staying : collection of str, optional
+        Jobs that cannot go back to the queue, whatever the texts say: Grid Engine has refused that.
 
     Returns
     -------
@@ -189,7 +192,14 @@ def read(
     settings = {} if scheduler is None else read_scheduler(_text(scheduler))
     if texts.queues:
         settings["queues"] = queue_settings(texts.queues, subordination=subordination)
-    builder = Builder(texts, at, aapre=aapre, leaving=leaving or {}, subordination=subordination)
+    builder = Builder(
+        texts,
+        at,
+        aapre=aapre,
+        leaving=leaving or {},
+        subordination=subordination,
+        staying=frozenset(staying),
+    )
     snapshot = Snapshot.from_dict(builder.build())
     left_out = freeze({why: tuple(names) for why, names in builder.left_out.items()})
     return Reading(snapshot, freeze(settings), tuple(builder.notes.diagnostics()), left_out)

@@ -51,7 +51,8 @@ def action_not_allowed(world: World, said: Said) -> None:
     action = action_for(world, said.row["operation"], asks)
     compared_is(said, {"action": action})
     may = allowed(world, said.row["operation"], asks)
-    must(action in ("C", "R") and not may, "it may be taken so", action)
+    must(action == "advisor" or not may, "it may be taken so", action)
+    must(action != "advisor" or "T" not in world.settings.actions, "T always may", action)
 
 
 @checks("allocation", "spared_fits_without", system=_SYSTEM)

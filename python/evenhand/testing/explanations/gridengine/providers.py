@@ -67,8 +67,11 @@ def action_for(world: World, operation: object, asks: Row) -> str:
 def allowed(world: World, operation: object, asks: Row) -> bool:
     """Return whether a job allows the action by which it would leave for another."""
     rows, action = world.allocations_of(operation), action_for(world, operation, asks)
+    if action != "advisor" and action not in world.settings.actions:
+        return False
+    checkpointable = all(row.get("checkpointable", False) for row in rows)
     if action == "C":
-        return all(row.get("checkpointable", False) for row in rows)
+        return checkpointable
     forced = asked_for(world, asks).get("forced") == "yes"
     return action != "R" or forced or may_be_rerun(world, rows)
 
@@ -101,9 +104,14 @@ def preempted_before(world: World, step: int | None) -> tuple[int, int]:
 
 
 def exactly_known(world: World) -> bool:
-    """Return whether candidates follow from the rows: no pace spares any."""
+    """Return whether candidates follow from the rows: no pace spares any, and each has some action."""
     pace = world.pace
-    return world.settings.pace.is_off and not pace.caps and not any(pace.hours.values())
+    return (
+        "T" in world.settings.actions
+        and world.settings.pace.is_off
+        and not pace.caps
+        and not any(pace.hours.values())
+    )
 
 
 def candidates(world: World, asks: Row, step: int | None) -> list[str]:

@@ -116,8 +116,13 @@ def _action_is(world: World, said: Said, made: Row, asks: Row) -> None:
     else:
         must(action == "advisor", "the advisor does not choose", action)
         checkpointable = all(row.get("checkpointable", False) for row in rows)
-        must(checkpointable == (chosen_by == "checkpointable"), "a checkpoint environment", chosen_by)
+        writes = checkpointable and "C" in world.settings.actions
+        must(writes == (chosen_by == "checkpointable"), "a checkpoint environment", chosen_by)
+        must(letter in world.settings.actions, "the system does not have it", letter)
         rerun = {"rerunnable": True, "not_rerunnable": False}.get(chosen_by)
+        if "R" not in world.settings.actions:
+            must(rerun is not True, "R is there", chosen_by)
+            rerun = None
         must(rerun in (None, may_be_rerun(world, rows)), "whether it can be run again", chosen_by)
         if chosen_by == "only_slots":
             used = {r for row in (*rows, *world.requests_of(asks["name"])) for r in _some(row)}
