@@ -8,7 +8,7 @@ import logging
 import shlex
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evenhand.building.problems import nearest
@@ -25,7 +25,13 @@ if TYPE_CHECKING:
     from evenhand.act.watching import Cycle
     from evenhand.adapters import Adapter
 
-__all__ = ["watch"]
+__all__ = ["print_row", "stopping", "watch"]
+
+#: Arguments that one adapter takes.
+_OF_ONE: Mapping[str, Sequence[str]] = {
+    "slurm": ("evict", "pools"),
+    "gridengine": ("force", "suspended_slots_are_free"),
+}
 
 
 def watch(args: argparse.Namespace) -> int:
@@ -43,22 +49,24 @@ def watch(args: argparse.Namespace) -> int:
     if args.adapter not in (known := sorted(adapters.available())):
         said = f"{args.adapter!r} is none of {', '.join(known)}{nearest(args.adapter, known)}"
         raise Failure(f"argument --adapter: {said}", usage=True)
-    for option in ("evict", "pools"):
-        if args.adapter != "slurm" and getattr(args, option) is not None:
-            raise Failure(f"argument --{option}: only with --adapter slurm", usage=True)
+    for system, names in _OF_ONE.items():
+        for name in names:
+            if args.adapter != system and getattr(args, name):
+                option = name.replace("_", "-")
+                raise Failure(f"argument --{option}: only with --adapter {system}", usage=True)
     try:
-        options = {}
+        options: dict[str, Any] = {}
         if args.adapter == "slurm":
             options = {"evict": args.evict or "requeue_hold", "pools": args.pools or "partition"}
             options["timeout"] = args.timeout
             options["own_rules"] = rules.startswith("slurm:")
         elif args.adapter == "gridengine":
-            options = {"timeout": args.timeout}
+            options = {name: getattr(args, name) for name in ("timeout", "force", "suspended_slots_are_free")}
         adapter = adapters.load(args.adapter, **options)
         policy = policy_of(adapter)
         say, stop = Talker(), threading.Event()
         with (
-            _stopping(stop),
+            stopping(stop),
             contextlib.closing(say),
             act.Driver(
                 adapter,
@@ -68,7 +76,7 @@ def watch(args: argparse.Namespace) -> int:
                 stop_file=args.stop_file,
                 timing=timing,
                 lock=args.lock,
-                progress=functools.partial(_print_row, say),
+                progress=functools.partial(print_row, say),
                 rotate_at=args.rotate_at * 1024**2 or None,
                 stop=stop,
             ) as driver,
@@ -151,7 +159,7 @@ def _watch(args: argparse.Namespace, driver: Driver, policy: Any, state: Any, sa
 
 
 @contextlib.contextmanager
-def _stopping(event: threading.Event) -> Iterator[None]:
+def stopping(event: threading.Event) -> Iterator[None]:
     """Let signals end a watch after the step that was begun, or that an earlier driver left open."""
 
     def stop(*_: object) -> None:
@@ -168,7 +176,8 @@ def _stopping(event: threading.Event) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _print_row(say: Talker, row: Row) -> None:
+def print_row(say: Talker, row: Row) -> None:
+    """Say what came of a step."""
     from evenhand.display.text import clean
 
     victims = ", ".join(row.victims) or "no job"

@@ -19,7 +19,7 @@ from evenhand.cli.options import (
 from evenhand.cli.parsing import Parser
 from evenhand.cli.replay_arguments import replay_commands
 from evenhand.cli.values import File
-from evenhand.cli.watch_arguments import watch_command
+from evenhand.cli.watch_arguments import preempt_command, watch_command
 
 __all__ = ["parser"]
 
@@ -50,6 +50,7 @@ def parser() -> Parser:
     _plan_commands(commands)
     replay_commands(commands)
     watch_command(commands)
+    preempt_command(commands)
     _journal_command(commands)
     commands.add_parser("schema", help="print the JSON Schema of a snapshot")
     versions = commands.add_parser("versions", help="print the versions that matter in a bug report")

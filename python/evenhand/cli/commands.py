@@ -14,6 +14,7 @@ from evenhand.cli.journal import journal
 from evenhand.cli.plans import demo_decisions, demo_lines, demo_plan, explain, plan
 from evenhand.cli.policies import fair_share_settings, made_policy
 from evenhand.cli.reading import lines_of, read_state, write_files
+from evenhand.cli.requesting import preempt
 from evenhand.cli.simulating import simulate
 from evenhand.cli.streams import (
     Failure,
@@ -43,6 +44,7 @@ __all__ = [
     "explain",
     "journal",
     "plan",
+    "preempt",
     "schema",
     "shares",
     "simulate",

@@ -8,7 +8,7 @@ from evenhand.cli.options import REPLACED
 from evenhand.cli.parsing import Parser
 from evenhand.cli.values import File, PolicyName, Seconds, Whole
 
-__all__ = ["watch_command"]
+__all__ = ["preempt_command", "watch_command"]
 
 _KEPT = "it is a file that stays"
 
@@ -86,7 +86,67 @@ def watch_command(commands: argparse._SubParsersAction[Parser]) -> None:
         help="how victims leave Slurm; default: requeue_hold (requeued, and held until their beneficiary "
         "runs)",
     )
-    caps = watch.add_argument_group("most victims (0: no cap)")
+    watch.add_argument(
+        "--force",
+        action="store_true",
+        help="Grid Engine: send back to the queue also jobs that are not rerunnable (qmod -f -rj)",
+    )
+    watch.add_argument(
+        "--suspended-slots-are-free",
+        action="store_true",
+        help="Grid Engine: slots of suspended jobs are free for others",
+    )
+    _limits(watch)
+
+
+def preempt_command(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add the command that carries out one request."""
+    preempt = commands.add_parser(
+        "preempt",
+        help="let jobs of a live Grid Engine give way to another one, now",
+        description="Ask that running jobs of lower priority give way to one that waits, as `qmod -p` does "
+        "in Univa's Grid Engine: the rights are those of the user who calls it.",
+    )
+    preempt.add_argument("consumer", metavar="CONSUMER", help="job that is to start: number or number.task")
+    preempt.add_argument(
+        "providers",
+        nargs="*",
+        metavar="PROVIDER",
+        help="jobs that give way, in this order, as far as needed: number, number.task or name; none: those "
+        "that the rules choose, of a plain user among the own ones",
+    )
+    preempt.add_argument(
+        "--action",
+        choices=tuple("TRCPNS"),
+        help="how they give way; default: R, without PROVIDER what the rules say",
+    )
+    preempt.add_argument(
+        "--force",
+        action="store_true",
+        help="a manager's: also if it would start soon, and jobs that are not rerunnable",
+    )
+    preempt.add_argument(
+        "--journal",
+        required=True,
+        metavar="FILE",
+        type=File(_KEPT),
+        help="where each action is recorded, as of watch",
+    )
+    preempt.add_argument(
+        "--config", metavar="FILE.toml", type=File(), help="settings of the cluster's own policy to change"
+    )
+    preempt.add_argument("--dry-run", action="store_true", help="change nothing, print what would be run")
+    preempt.add_argument("--stop-file", metavar="FILE", type=File(_KEPT), help="as of watch")
+    preempt.add_argument("--lock", metavar="FILE", type=File(_KEPT), help="as of watch")
+    preempt.add_argument(
+        "--suspended-slots-are-free", action="store_true", help="slots of suspended jobs are free for others"
+    )
+    _limits(preempt)
+
+
+def _limits(command: Parser) -> None:
+    """Add caps and times of what acts."""
+    caps = command.add_argument_group("most victims (0: no cap)")
     for name, most, within in (
         ("run", 100, "in a round; "),
         ("hour", 50, ""),
@@ -95,7 +155,7 @@ def watch_command(commands: argparse._SubParsersAction[Parser]) -> None:
     ):
         said = f"{within}default: {most}"
         caps.add_argument(f"--per-{name}", type=Whole(0), default=most, metavar="N", help=said)
-    times = watch.add_argument_group("seconds")
+    times = command.add_argument_group("seconds")
     _seconds(times, "start-timeout", 120, "for a beneficiary to start; ")
     _seconds(times, "max-age", 60, "of plan and snapshot; ")
     _seconds(times, "timeout", 30, "of a command; ")

@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import evenhand as eh
 from evenhand import adapters
+from evenhand.adapters.gridengine import GridEngine
 from evenhand.cli import parser
 from evenhand.cli.parsing import Parser
+from tests.unit.act.gridengine.cluster import Clock, Engine
+from tests.unit.act.gridengine.test_jobs import full
 from tests.unit.act.world import World
 from tests.unit.traces.files import job, write
 
@@ -54,6 +57,7 @@ CALLS = {
     "simulate": "simulate LOG --until 1h --table allocations --top 5",
     "sweep": "sweep LOG --until 1h --workers 1 --set fair_share_starvation_timeout=30,900",
     "watch": "watch --once --dry-run --journal NEW",
+    "preempt": "preempt 9 --dry-run --journal NEWER",
     "journal": "journal JOURNAL",
     "schema": "schema",
     "versions": "versions",
@@ -72,10 +76,17 @@ def calls(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]
         "LOG": write(folder, [job(n, 10 * n, 300, 4, user=n % 3) for n in range(1, 13)]),
         "JOURNAL": world.journal,
         "NEW": folder / "new",
+        "NEWER": folder / "newer",
     }
     files["SNAPSHOT"].write_text(json.dumps(SMALL), encoding="utf-8")
     files["LATER"].write_text(json.dumps(SMALL | {"requests": []}), encoding="utf-8")
-    monkeypatch.setattr(adapters, "load", lambda *_, **__: world.adapter())
+    clock = Clock()
+    cell = GridEngine(runner=Engine(full(), clock))
+
+    def load(name: str, **_: Any) -> Any:
+        return cell if name == "gridengine" else world.adapter()
+
+    monkeypatch.setattr(adapters, "load", load)
     monkeypatch.setattr(eh.synthetic, "demo", lambda: eh.Snapshot.from_dict(SMALL))
     return {command: [str(files.get(word, word)) for word in line.split()] for command, line in CALLS.items()}
 

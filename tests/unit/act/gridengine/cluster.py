@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -48,6 +50,9 @@ class Engine:
         self.jobs, self.clock = jobs, clock
         self.asked: list[tuple[str, ...]] = []
         self.manager, self.stuck, self.reachable = True, False, True
+        self.managers: tuple[str, ...] = (pwd.getpwuid(os.geteuid()).pw_name, "root")
+        self.owner = "u"
+        self.options: dict[str, Any] = {}  # with which an adapter was made
         self.garbled: Callable[[str], str] = lambda text: text  # what qstat -j prints
 
     def __call__(self, arguments: Sequence[str], timeout: float) -> Result:
@@ -55,6 +60,9 @@ class Engine:
         if not self.reachable:
             return Result(1, "", "error: commlib error: got select error (Connection refused)")
         program = words[0]
+        if program == "qalter":
+            self.jobs[int(words[-1])]["context"] = words[2]
+            return Result(0, f"modified context of job {words[-1]}\n")
         if program in ("qmod", "qdel", "qhold", "qrls"):
             self.asked.append(words)
             return self._act(program, words[1:])
@@ -79,6 +87,7 @@ class Engine:
                 "-sss": "master\n",
                 "-spl": "",
                 "-srqsl": "",
+                "-sm": "\n".join(self.managers) + "\n",
             }[words[0]]
         if "-j" in words:
             return self.garbled(self._details(words[-1]))
@@ -94,7 +103,7 @@ class Engine:
             state = ("h" if one["hold"] else "") + one["state"]
             row = (
                 f"<job_list><JB_job_number>{number}</JB_job_number><JAT_prio>{one['priority']}</JAT_prio>"
-                f"<JB_owner>u</JB_owner><state>{state}</state><JAT_start_time>{int(one['start'])}</JAT_start_time>"
+                f"<JB_owner>{self.owner}</JB_owner><state>{state}</state><JAT_start_time>{int(one['start'])}</JAT_start_time>"
                 f"<queue_name>{'' if waiting else 'low.q@h'}</queue_name><slots>1</slots></job_list>"
             )
             runs, waits = (runs, waits + row) if waiting else (runs + row, waits)

@@ -12,6 +12,7 @@ import evenhand as eh
 from evenhand.act import Caps, Driver, Timing
 from evenhand.act.journal import read
 from evenhand.adapters import AdapterError
+from evenhand.adapters.commands import Result
 from evenhand.adapters.gridengine import GridEngine
 from evenhand.adapters.recording import Fault, Faults
 from evenhand.testing.adapters import check_adapter
@@ -238,6 +239,7 @@ def test_the_journal_has_the_commands(tmp_path: Path) -> None:
     act(tmp_path, adapter_of(engine, clock), clock)
     intents = [line for line in read(tmp_path / "journal") if line["kind"] == "intent"]
     assert [line["commands"] for line in intents] == [
+        [["qalter", "-ac", "evenhand=gives_way_to_9:_automatic_preemption", "4"]],
         [["qhold", "-h", "s", "4"], ["qmod", "-rj", "4"]],
         [["qrls", "-h", "s", "4"]],
     ]
@@ -362,3 +364,36 @@ def test_a_restarted_qmaster_is_read(tmp_path: Path) -> None:
     (row,), book = act(tmp_path, adapter_of(engine, clock), clock)
     assert row.outcome == "started"
     assert not book.owed
+
+
+# What owners can see
+
+
+def test_owners_see_for_which_job_theirs_gives_way(tmp_path: Path) -> None:
+    """In the context of the job, which `qstat -j` shows."""
+    clock = Clock()
+    engine = Engine(full(), clock)
+    act(tmp_path, adapter_of(engine, clock), clock)
+    assert engine.jobs[4]["context"] == "evenhand=gives_way_to_9:_automatic_preemption"
+    assert "context" not in engine.jobs[3]
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [("a,b=c d\n-x", "a_b_c_d_-x"), ("", ""), ("x" * 200, "x" * 200), ("x" * 201, "x" * 200)],
+)
+def test_a_reason_is_one_value_of_a_context(reason: str, said: str) -> None:
+    clock = Clock()
+    (command,) = adapter_of(Engine(full(), clock), clock).commands("note", "4", reason)
+    assert command == ("qalter", "-ac", f"evenhand={said}", "4")
+
+
+def test_a_mark_that_is_refused_stops_nothing(tmp_path: Path) -> None:
+    clock = Clock()
+    engine = Engine(full(), clock)
+
+    def runner(arguments: Any, timeout: float) -> Any:
+        return Result(1, "denied: no right\n") if "qalter" in arguments else engine(arguments, timeout)
+
+    (row,), _ = act(tmp_path, adapter_of(runner, clock), clock)
+    assert row.outcome == "started"

@@ -9,8 +9,12 @@ from typing import Any, Final
 from evenhand.adapters.commands import Result
 from evenhand.adapters.protocol import AdapterError, Answer
 
-__all__ = ["answer_of", "checked", "commands_of", "said_of"]
+__all__ = ["MARK", "answer_of", "checked", "commands_of", "said_of"]
 
+#: The variable of a job's context that says why it was asked to leave, and for which job.
+MARK: Final = "evenhand"
+_OTHER: Final = re.compile(r"[^A-Za-z0-9._:-]+")
+_LONGEST: Final = 200
 _NAME: Final = re.compile(r"[1-9]\d{0,17}(\.[1-9]\d{0,17})?")
 
 #: A command whose exit status is 0 although it refuses: what it says if it has done something.
@@ -24,14 +28,20 @@ _LOST: Final = ("commlib error", "unable to send message to qmaster", "unable to
 
 
 def commands_of(
-    action: str, job: str, *, migrates: bool = False, stopped: bool = False, force: bool = False
+    action: str,
+    job: str,
+    *,
+    migrates: bool = False,
+    stopped: bool = False,
+    force: bool = False,
+    reason: str = "",
 ) -> list[tuple[str, ...]]:
     """Return the commands of an action.
 
     Parameters
     ----------
     action : str
-        Of `evenhand.adapters.protocol.ACTIONS`, but for a note.
+        Of `evenhand.adapters.protocol.ACTIONS`.
     job : str
         ``job`` or ``job.task``.
     migrates : bool
@@ -41,6 +51,8 @@ def commands_of(
         Whether it stands suspended with the hold of an eviction that did not come to its end.
     force : bool
         Whether jobs that are not rerunnable go back to the queue all the same.
+    reason : str
+        Of a note: it is put into the job's context, which ``qstat -j`` shows.
 
     Returns
     -------
@@ -50,6 +62,7 @@ def commands_of(
     forced = ("-f",) if force else ()
     leaves = ("qmod", "-sj", job) if migrates else ("qmod", *forced, "-rj", job)
     known: dict[str, list[tuple[str, ...]]] = {
+        "note": [("qalter", "-ac", f"{MARK}={_plain(reason)}", job)],
         "requeue": [leaves],
         "requeue_hold": [("qhold", "-h", "s", job), leaves],
         "cancel": [("qdel", job)],
@@ -58,6 +71,11 @@ def commands_of(
         "resume": [("qmod", "-usj", job)],
     }
     return known[action]
+
+
+def _plain(reason: str) -> str:
+    """Return a reason without what separates variables of a context."""
+    return _OTHER.sub("_", reason)[:_LONGEST]
 
 
 def answer_of(arguments: Sequence[str], result: Result) -> Answer:

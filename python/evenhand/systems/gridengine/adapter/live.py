@@ -11,6 +11,7 @@ from evenhand.adapters.commands import Result, Runner, Subprocesses
 from evenhand.adapters.protocol import AdapterError, Answer, Standing
 from evenhand.errors import InputError
 from evenhand.systems.gridengine.adapter.acting import answer_of, checked, commands_of, said_of
+from evenhand.systems.gridengine.adapter.rights import rights_of
 from evenhand.systems.gridengine.adapter.standing import standing_of
 
 if TYPE_CHECKING:
@@ -268,6 +269,10 @@ class GridEngine:
 
     # How a job stands
 
+    def rights(self) -> tuple[str, bool]:
+        """Return the user of this process, and whether it is a manager of the cluster."""
+        return rights_of(self._ask)
+
     def look(self, names: Iterable[str]) -> dict[str, Standing]:
         """Return how jobs stand now.
 
@@ -407,7 +412,7 @@ class GridEngine:
         name : str
             ``job`` or ``job.task``.
         reason : str
-            Not used: no note is made, as Grid Engine has no place for one that is not the user's.
+            Of a note: ``qalter -ac`` puts it into the job's context, which ``qstat -j`` shows to its owner.
 
         Returns
         -------
@@ -420,10 +425,7 @@ class GridEngine:
         AdapterError
             If the cluster does not answer.
         """
-        del reason
         job = checked(name)
-        if action == "note":
-            return []
         migrates = stopped = False
         if action in ("requeue", "requeue_hold"):
             detail = self._details([job]).get(job.partition(".")[0])
@@ -431,7 +433,8 @@ class GridEngine:
         elif action == "release":
             standing = self.look([job])[job]
             stopped = standing.marked and standing.state == "suspended"
-        return commands_of(action, job, migrates=migrates, stopped=stopped, force=self.force)
+        state = {"migrates": migrates, "stopped": stopped}
+        return commands_of(action, job, **state, force=self.force, reason=reason)
 
     def do(self, action: str, name: str, reason: str) -> Answer:
         """Carry out an action; see `commands`. Where a job stays after all, its hold is taken back."""
