@@ -136,8 +136,9 @@ def _play(
         lives(history, adapter, journal, last, carry_out)
         site.sleep(random.uniform(1, 30))
     site.calm()
-    for name, job in site.jobs.items():  # whoever waited for room has had it
-        if name.startswith("high") and job.state != "held":
+    served = {line["beneficiary"] for line in _lines(journal) if line["kind"] == "step"}
+    for name, job in site.jobs.items():  # what others made room for has had it
+        if (name.startswith("high") or name in served) and job.state != "held":
             site.change(name, state="ended", node=None)
     for _ in range(_ROUNDS):
         site.make_room()
@@ -146,9 +147,13 @@ def _play(
         if not history.open and not history.owed and not site.waits:
             break
     lives(history, adapter, journal, None, _nothing)
+    history.lines = _lines(journal)
+
+
+def _lines(journal: Path) -> list[dict[str, Any]]:
     from evenhand.act.journal import read
 
-    history.lines = read(journal) if journal.exists() else []
+    return read(journal) if journal.exists() else []
 
 
 def live(
