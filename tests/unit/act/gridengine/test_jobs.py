@@ -388,6 +388,13 @@ def test_a_reason_is_one_value_of_a_context(reason: str, said: str) -> None:
     assert command == ("qalter", "-ac", f"evenhand={said}", "4")
 
 
+def test_tasks_are_marked_in_their_job() -> None:
+    """`qalter -ac` works on jobs only; each task has a variable of its own."""
+    clock = Clock()
+    (command,) = adapter_of(Engine(full(), clock), clock).commands("note", "4.17", "why")
+    assert command == ("qalter", "-ac", "evenhand_17=why", "4")
+
+
 def test_a_mark_that_is_refused_stops_nothing(tmp_path: Path) -> None:
     clock = Clock()
     engine = Engine(full(), clock)

@@ -62,7 +62,7 @@ def commands_of(
     forced = ("-f",) if force else ()
     leaves = ("qmod", "-sj", job) if migrates else ("qmod", *forced, "-rj", job)
     known: dict[str, list[tuple[str, ...]]] = {
-        "note": [("qalter", "-ac", f"{MARK}={_plain(reason)}", job)],
+        "note": [_mark(job, reason)],
         "requeue": [leaves],
         "requeue_hold": [("qhold", "-h", "s", job), leaves],
         "cancel": [("qdel", job)],
@@ -73,9 +73,11 @@ def commands_of(
     return known[action]
 
 
-def _plain(reason: str) -> str:
-    """Return a reason without what separates variables of a context."""
-    return _OTHER.sub("_", reason)[:_LONGEST]
+def _mark(name: str, reason: str) -> tuple[str, ...]:
+    """Return the command that marks a job; tasks share the context of their job, a variable each."""
+    job, _, task = name.partition(".")
+    said = _OTHER.sub("_", reason)[:_LONGEST]
+    return "qalter", "-ac", f"{MARK}{'_' if task else ''}{task}={said}", job
 
 
 def answer_of(arguments: Sequence[str], result: Result) -> Answer:
