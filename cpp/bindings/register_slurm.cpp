@@ -1,4 +1,6 @@
 // Slurm's preemption: settings and columns of Python make a planner.
+#include <array>
+
 #include "evenhand/policy/live_cluster.h"
 #include "evenhand/policy/slurm/planner.h"
 #include "pace.h"
@@ -72,12 +74,42 @@ slurm::Weights weights_of(const py::dict& values) {
   return w;
 }
 
+slurm::LimitRows limit_rows_of(const py::dict& values) {
+  constexpr std::array<const char*, slurm::kLimitTables> kNames{
+      "group", "user", "account", "job", "node", "group_run", "user_run", "account_run", "least"};
+  slurm::LimitRows rows;
+  Reader in(values);
+  for (std::size_t t = 0; t < kNames.size(); ++t) in.read(kNames[t], rows.of[t]);
+  in.read("wall", rows.wall);
+  in.read("unread", rows.unread);
+  in.finish();
+  return rows;
+}
+
+slurm::Limits limits_of(const py::dict& values) {
+  slurm::Limits l;
+  Reader in(values);
+  py::dict qos, associations;
+  in.read("any", l.any);
+  in.read("measures", l.measures);
+  in.read("qos", qos);
+  in.read("associations", associations);
+  in.read("partition_qos", l.partition_qos);
+  in.read("over_partition", l.over_partition);
+  in.read("association_of", l.association_of);
+  in.read("parent", l.parent);
+  in.finish();
+  l.qos = limit_rows_of(qos);
+  l.associations = limit_rows_of(associations);
+  return l;
+}
+
 slurm::Settings settings_of(const py::dict& values) {
   slurm::Settings s;
   Reader in(values);
   int release = 0, type = 0, selection = 0;
   int mode = 0;
-  py::dict partitions, qualities, weights;
+  py::dict partitions, qualities, weights, limits;
   in.read("release", release);
   s.rules = slurm::rules_of(static_cast<slurm::Release>(release));
   in.read("type", type);
@@ -88,11 +120,13 @@ slurm::Settings settings_of(const py::dict& values) {
   in.read("qos", qualities);
   in.read("weights", weights);
   in.read("node_weights", s.node_weights);
+  in.read("limits", limits);
   in.read("suspend_frees", s.suspend_frees);
   s.mode = static_cast<slurm::PreemptMode>(mode);
   s.partitions = partitions_of(partitions);
   s.qualities = qualities_of(qualities);
   s.weights = weights_of(weights);
+  s.limits = limits_of(limits);
   in.read("selection", selection);
   s.type = static_cast<slurm::PreemptType>(type);
   s.selection = static_cast<slurm::Selection>(selection);

@@ -12,6 +12,7 @@ from evenhand.systems.base import Policy as Policy
 from evenhand.systems.files import from_toml as from_toml
 from evenhand.systems.gridengine.policy import GridEngine as _GridEngine
 from evenhand.systems.gridengine.settings import GridEngineQueue
+from evenhand.systems.slurm.limit_settings import SlurmAssociation
 from evenhand.systems.slurm.policy import Slurm as _Slurm
 from evenhand.systems.slurm.settings import SlurmPartition, SlurmQos
 from evenhand.systems.tiers import TIERS as TIERS
@@ -197,6 +198,8 @@ class Slurm(_Slurm):
         partitions: Mapping[str, SlurmPartition | Mapping[str, Any]] = ...,
         qos: Mapping[str, SlurmQos | Mapping[str, Any]] = ...,
         node_weights: Mapping[str, int] = ...,
+        association_limits: Mapping[str, SlurmAssociation | Mapping[str, Any]] = ...,
+        AccountingStorageEnforce: Sequence[str] | None = None,
         victim_selection: Literal["reorder", "prefix", "irreducible", "minimum", "test_only"] = "reorder",
         victim_cost: Literal["victims", "lost_work", "given"] = "victims",
         minimum_budget: int = 20000,
@@ -260,6 +263,8 @@ class Slurm(_Slurm):
         partitions: Mapping[str, SlurmPartition | Mapping[str, Any]] = ...,
         qos: Mapping[str, SlurmQos | Mapping[str, Any]] = ...,
         node_weights: Mapping[str, int] = ...,
+        association_limits: Mapping[str, SlurmAssociation | Mapping[str, Any]] = ...,
+        AccountingStorageEnforce: Sequence[str] | None = ...,
         victim_selection: Literal["reorder", "prefix", "irreducible", "minimum", "test_only"] = ...,
         victim_cost: Literal["victims", "lost_work", "given"] = ...,
         minimum_budget: int = ...,

@@ -135,6 +135,7 @@ enum class Outcome : std::uint8_t {
   kPartitionDown,
   kPartitionTimeLimit,
   kWaitsForNextPass,
+  kLimitReached,
   kMissedOpportunity,
   kQueueHasItsShare,
   kCycleFull,

@@ -29,6 +29,7 @@ Outcome Run::preempt(Id job, JobRequest& job_request, const std::uint8_t* open) 
   job_request.look_at(open);
   if (leaving && job_request.place(room_then(), spots_)) {
     if (!holds(job)) held_.push_back({job, spots_});
+    count_use(job);
     note_leaving(job, job_request.parts().front().request, spots_);
     return Outcome::kWaitsForVictims;
   }
@@ -194,6 +195,7 @@ void Run::end(Id job, const JobRequest& job_request, const Column<Index>& victim
               const std::vector<Spot>& spots) {
   const Id step = step_++;
   mark(job).has_victims = true;
+  count_use(job);
   held_.push_back({job, spots});
   Time gone = workspace.state.now();
   for (const Index i : victims) gone = std::max(gone, take(job, job_request, i, spots, step));
@@ -294,6 +296,7 @@ Time Run::take(Id job, const JobRequest& job_request, Index victim, const std::v
 void Run::start(Id job, const std::vector<Spot>& spots, Reason reason, Id step) {
   Mark& mark = this->mark(job);
   mark.served = mark.started = true;
+  count_use(job);
   const bool shortened = stage_ == Stage::kBackfill && !set().rules.starts_with_its_whole_limit;
   const Time end = workspace.state.now() + lasts(job, shortened);
   begun_.push_back({end, job, begun_spots_.size(), spots.size()});

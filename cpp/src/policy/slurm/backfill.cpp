@@ -40,7 +40,8 @@ void Run::backfill() {
     if (rule == Outcome::kStarted) {
       JobRequest& job_request = request_;
       workspace.read_request(turn.job, job_request);
-      rule = beyond(turn.job, job_request);
+      rule = is_limited(turn.job, job_request) ? Outcome::kLimitReached
+                                               : beyond(turn.job, job_request);
       if (rule == Outcome::kStarted) {
         if (passed_over(pass, turn.job)) continue;
         if (pass.full || pass.tests >= passes.bf_max_job_test) break;

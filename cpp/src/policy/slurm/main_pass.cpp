@@ -51,6 +51,8 @@ void Run::begin(const Trigger& trigger, Recorder* recorder) {
   has_ends_ = reserved_ = false;
   stage_ = Stage::kSchedulingRun;
   step_ = 0;
+  hits_.clear();
+  if (set().limits.any) count_running();
   workspace.pace.begin(state);
   if (workspace.pace.on()) held_by_pace_.assign(jobs, {});
   for (Id i = 0; i < state.reservations().rows(); ++i) reserved_ |= keeps_room(state, i);
@@ -139,8 +141,12 @@ void Run::look_at_rest() {
 Outcome Run::one(Id job) {
   if (const Outcome now = barred_now(job); now != Outcome::kStarted) return now;
   const Id partition = jobs().partition[job];
-  if (closed_[partition] != Outcome::kStarted) return closed_rule(partition);
   JobRequest& job_request = request_;
+  if (set().limits.any) {
+    workspace.read_request(job, job_request);
+    if (is_limited(job, job_request)) return Outcome::kLimitReached;
+  }
+  if (closed_[partition] != Outcome::kStarted) return closed_rule(partition);
   workspace.read_request(job, job_request);
   if (const Outcome never = beyond(job, job_request); never != Outcome::kStarted) return never;
   Index least = 0;

@@ -41,6 +41,16 @@ Facts Run::facts_of(Id job, Outcome rule, const JobRequest* job_request) const {
     facts.times.emplace_back("since", last);
     facts.times.emplace_back("until", last + set().backoff);
   }
+  if (const auto hit = hits_.find(job); rule == Outcome::kLimitReached && hit != hits_.end()) {
+    const LimitHit& found = hit->second;
+    facts.numbers.emplace_back("limit", static_cast<double>(found.of));
+    facts.numbers.emplace_back("of_association", found.association);
+    facts.numbers.emplace_back("limited", found.row);
+    facts.numbers.emplace_back("measure", static_cast<double>(found.measure));
+    facts.numbers.emplace_back("used", found.used);
+    facts.numbers.emplace_back("asked", found.asked);
+    facts.numbers.emplace_back("most", found.most);
+  }
   facts.numbers.emplace_back("partition", jobs().partition[job]);
   return facts;
 }

@@ -27,7 +27,8 @@ const Refusals& Run::refusals() {
     if (reported[turn.job] != static_cast<Index>(i)) continue;
     use_partition_of(turn);
     const Outcome rule = rules_[i];
-    const bool placed = rule != Outcome::kNotEligibleYet && rule != Outcome::kPartitionDown;
+    const bool placed = rule != Outcome::kNotEligibleYet && rule != Outcome::kPartitionDown &&
+                        rule != Outcome::kLimitReached;
     std::optional<JobRequest> job_request;
     if (placed) job_request = workspace.job_request(turn.job);
     report_refusal(turn.job, rule, placed ? &*job_request : nullptr);

@@ -5,6 +5,7 @@
 #include <array>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -49,8 +50,9 @@ struct End {
 
 // What a run has done to a job.
 struct Mark {
-  Id gone_for = kNoId;  // the job for which it was preempted
-  bool served = false;  // it started, or others leave for it
+  Id gone_for = kNoId;   // the job for which it was preempted
+  bool served = false;   // it started, or others leave for it
+  bool counted = false;  // what it takes counts against its limits
   bool started = false, has_victims = false;
   bool is = false;  // there is one
 };
@@ -203,6 +205,13 @@ class Run {
   Column<Index> under(Id job, Occupancy room, const Column<Index>& candidates,
                       const std::vector<Spot>& spots) const;
   void add_those_sharing(Id job, Occupancy room, Column<Index> sharing, Choice& choice) const;
+
+  // --- limited.cpp
+
+  void count_running();
+  bool is_limited(Id job, const JobRequest& job_request);
+  void count_use(Id job);
+  void read_limited_as(Id job, LimitedAs& to) const;
 
   // --- resume.cpp
 
@@ -358,8 +367,12 @@ class Run {
   std::vector<Held> held_;
   Column<Begun> begun_;
   Column<Spot> begun_spots_;
-  JobRequest request_;       // of the job that the main pass looks at
-  std::vector<Spot> spots_;  // scratch
+  LimitUse limit_use_;           // what counts against limits
+  LimitedAs as_;                 // of the job that was looked at last,
+  Uses uses_;                    // and what it takes
+  std::map<Id, LimitHit> hits_;  // jobs that a limit holds back
+  JobRequest request_;           // of the job that the main pass looks at
+  std::vector<Spot> spots_;      // scratch
   std::vector<std::shared_ptr<const CandidateSet>> candidate_sets_;
   std::vector<End> ends_;  // by time
   bool reserved_ = false;  // there are reservations

@@ -14,6 +14,7 @@ from evenhand.config.pace import pace_columns
 from evenhand.config.rows import later_rows, raise_found
 from evenhand.errors import Problem
 from evenhand.fields import TABLES
+from evenhand.systems.slurm.limits import limit_columns
 from evenhand.systems.slurm.priority import (
     Priorities,
     check_factors,
@@ -97,6 +98,7 @@ def switches(snapshot: Snapshot, s: SlurmSettings) -> dict[str, Any]:
         "qos": _qualities(s),
         "weights": weights(snapshot, s),
         "node_weights": dict(s.node_weights),
+        "limits": limit_columns(snapshot, s),
         "suspend_frees": np.array([kind in _FREED_BY_SUSPEND for kind in kinds], np.uint8),
         "selection": _SELECTIONS.index(s.victim_selection),
         "gang": "GANG" in flags,

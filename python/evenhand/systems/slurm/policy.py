@@ -113,7 +113,8 @@ class Slurm(Policy):
         shares : ShareTree, mapping or str, optional
             Shares and usage, as in the settings, or what ``sshare -a -P`` prints.
         associations : mapping or str, optional
-            Priorities of associations, as in the settings, or what ``sacctmgr show assoc -P`` prints.
+            Priorities of associations, as in the settings, or what ``sacctmgr show assoc -P`` prints, with
+            their limits.
         preset : str
             As for the policy; by default what Slurm itself does, as the text is of one.
 
@@ -150,7 +151,12 @@ class Slurm(Policy):
         ):
             known = "text" if kinds is str else "text or an object"
             expect(value is None or isinstance(value, kinds), "settings", name, value, known)
-        from evenhand.systems.slurm.text.accounting import parse_associations, parse_qos, parse_shares
+        from evenhand.systems.slurm.text.accounting import (
+            parse_associations,
+            parse_limits,
+            parse_qos,
+            parse_shares,
+        )
         from evenhand.systems.slurm.text.conf import read_conf
         from evenhand.systems.slurm.text.partitions import read_partitions
         from evenhand.systems.slurm.text.shown import HEAD, read_shown
@@ -173,6 +179,8 @@ class Slurm(Policy):
         if associations is not None:
             given = parse_associations(associations) if isinstance(associations, str) else dict(associations)
             settings["association_priority"] = given
+            if isinstance(associations, str):
+                settings["association_limits"] = parse_limits(associations)
         made = cls(preset, **settings)
         object.__setattr__(made, "_notes", tuple(notes))
         return made

@@ -23,8 +23,8 @@ READS: Final[Mapping[str, Mapping[str, str]]] = {
     "pools": {"parent": "whose pace counts, too"},
     "operations": {
         "pool": "whose pace counts",
-        "user": "association: fair share, priority",
-        "account": "association: fair share, priority",
+        "user": "association: fair share, priority, limits",
+        "account": "association: fair share, priority, limits",
         "priority": "order of the queue, before factors; in mode PRIORITY which jobs may preempt which",
         "usage": "what it has of licences, where nothing is itemised",
         "start_time": "submission: order of the queue and of victims, age",
@@ -77,19 +77,33 @@ def _asks_for_associations(s: Any) -> bool:
     return s.PriorityType == "priority/multifactor" and (fair or bool(s.association_priority))
 
 
+def _limits(s: Any) -> bool:
+    """Whether some QOS or association may have limits."""
+    plain = type(next(iter(s.qos.values())))() if s.qos else None
+    limits = (
+        [field for field in type(plain).model_fields if field.startswith(("Grp", "Max"))] if plain else []
+    )
+    return bool(s.association_limits) or any(
+        getattr(qos, field) != getattr(plain, field) for qos in s.qos.values() for field in limits
+    )
+
+
 #: Table and field to whether settings let it be read, for those that not all settings do.
 ONLY_IF: Final[Mapping[tuple[str, str], Callable[[Any], bool]]] = {
     ("allocations", "last_job_start_time"): _counts_lost_work,
     ("allocations", "last_progress_time"): _counts_lost_work,
     ("operations", "partition"): lambda s: bool(s.partitions),
     ("operations", "qos"): lambda s: bool(s.qos),
-    ("operations", "account"): _asks_for_associations,
+    ("operations", "account"): lambda s: _asks_for_associations(s) or _limits(s),
     ("operations", "user"): lambda s: (
-        _asks_for_associations(s) or (s.SchedulerType == "sched/backfill" and s.bf_max_job_user > 0)
+        _asks_for_associations(s)
+        or _limits(s)
+        or (s.SchedulerType == "sched/backfill" and s.bf_max_job_user > 0)
     ),
     ("requests", "duration"): lambda s: (
         s.SchedulerType == "sched/backfill"
         or "SMALL_RELATIVE_TO_TIME" in s.PriorityFlags
         or any(partition.MaxTime is not None for partition in s.partitions.values())
+        or _limits(s)
     ),
 }

@@ -188,4 +188,11 @@ REASONS: Final = (
         "It needs another pass: this one reached its limits before it, a job whose victims are leaving has"
         " its partition's nodes, or jobs are still ending where it fits.",
     ),
+    _reason(
+        "limit_reached",
+        "request",
+        "a limit of a QOS or an association keeps operation {operation} waiting",
+        "What a job asks for, with what is in use under the same limit, is above it: it does not start, and"
+        " no job is preempted for it.",
+    ),
 )

@@ -12,6 +12,7 @@ from evenhand.config.checked import Settings, broken
 from evenhand.config.costs import VictimCost, victim_cost
 from evenhand.config.kinds import Duration, Texts
 from evenhand.config.pace import PaceSettings, pace
+from evenhand.systems.slurm.limit_settings import AssociationLimits, QosLimits, SlurmAssociation
 from evenhand.systems.slurm.pass_settings import PASSES_UNREAD, SlurmPasses
 from evenhand.systems.slurm.priority_settings import YesOrNo, rule
 from evenhand.systems.slurm.releases import RELEASES, release_of
@@ -20,6 +21,7 @@ from evenhand.systems.slurm.text.hostlist import expand_hostlist
 __all__ = [
     "BASES",
     "FLAGS",
+    "SlurmAssociation",
     "SlurmPartition",
     "SlurmQos",
     "SlurmSettings",
@@ -189,7 +191,7 @@ class SlurmPartition(_Part):
     )
 
 
-class SlurmQos(_Part):
+class SlurmQos(QosLimits, _Part):
     """A quality of service: its jobs have it as the ``qos`` of their operations."""
 
     PreemptMode: Annotated[str | None, BeforeValidator(_mode_of_qos)] = Field(
@@ -251,6 +253,14 @@ class SlurmSettings(SlurmPasses):
         default_factory=dict,
         description="`Weight` of nodes by name; others have 1. Nodes of little weight are taken first.",
     )
+    association_limits: AssociationLimits = Field(
+        default_factory=dict,
+        description="Limits of accounts (`account`) and users in them (`account/user`, or"
+        " `account/user/partition`), by name.",
+    )
+    AccountingStorageEnforce: Texts | None = Field(
+        None, description='Limits are enforced if it has "limits" or "safe", or is not said.'
+    )
 
     victim_selection: Literal["reorder", "prefix", "irreducible", "minimum", "test_only"] = Field(
         "reorder",
@@ -309,7 +319,25 @@ def _cross_checks(s: SlurmSettings) -> list[tuple[str, str, str]]:
         if partition.QOS is not None and partition.QOS not in s.qos:
             hint = "" if s.qos else "; QOS are not in slurm.conf: give them as qos"
             found.append((f"partitions.{name}.QOS", "exists", f"is {partition.QOS!r}, which is no QOS{hint}"))
+    found += [
+        (f"association_limits.{name}.parent", "exists", f"is {one.parent!r}, which has no limits here")
+        for name, one in s.association_limits.items()
+        if one.parent is not None and one.parent not in s.association_limits
+    ]
+    found += _circles(s)
     defaults = [name for name, partition in s.partitions.items() if partition.Default]
     if len(defaults) > 1:
         found.append(("partitions", "unique", f"has several defaults: {', '.join(defaults)}"))
     return found
+
+
+def _circles(s: SlurmSettings) -> list[tuple[str, str, str]]:
+    """Find accounts that stand above themselves."""
+    for name in s.association_limits:
+        above, seen = s.association_limits[name].parent, {name}
+        while above is not None and above in s.association_limits:
+            if above in seen:
+                return [(f"association_limits.{name}.parent", "tree", "leads back to itself")]
+            seen.add(above)
+            above = s.association_limits[above].parent
+    return []

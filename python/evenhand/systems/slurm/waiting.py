@@ -12,7 +12,9 @@ from evenhand.config.triggers import PASSES
 from evenhand.explain.facts import listed, name_of, seconds
 from evenhand.explain.told import NOTHING, Told
 from evenhand.reasons import OUTCOMES
+from evenhand.systems.slurm.limits import KINDS, limit_names, measures, unread_of
 from evenhand.systems.slurm.telling import Telling, leaving_for, not_listed
+from evenhand.units.text import number as shown
 
 if TYPE_CHECKING:
     from evenhand.explain.facts import Facts
@@ -143,6 +145,36 @@ def _partition_time_limit(t: Telling) -> Told:
     return Told({"time_limit": asked, "MaxTime": of.MaxTime, "partition": name}, text)
 
 
+def _limit_reached(t: Telling) -> Told:
+    number = {name: int(t.numbers[name]) for name in ("limit", "of_association", "limited", "measure")}
+    association = bool(number["of_association"])
+    name = limit_names(t.settings, association=association)[number["limited"]]
+    kind = list(KINDS)[number["limit"]]
+    whose = f"{'association' if association else 'QOS'} {name_of(name)}"
+    amounts, count = KINDS[kind][2:] if association else KINDS[kind][:2]
+    if kind == "unread":
+        which = unread_of(t.snapshot, t.settings, number["limited"], association=association)
+        text = f"{listed(which)} of {whose} cannot be judged, and no job that falls under it starts"
+        return Told({"limits": which, "of": name}, text)
+    minutes = 60.0 if kind.endswith("_run") else 1.0
+    used, asked, most = (float(t.numbers[n]) / minutes for n in ("used", "asked", "most"))
+    found: dict[str, Any] = {"of": name, "used": used, "asked": asked, "most": most}
+    if kind == "wall":
+        text = f"its job asks for {seconds(asked)}, and `{amounts}` of {whose} is {seconds(most)}"
+        return Told({**found, "limit": amounts}, text)
+    measure = measures(t.snapshot)[number["measure"]]
+    field = count if measure == "jobs" else amounts
+    found |= {"limit": field, "measure": measure}
+    if kind.endswith("_run"):
+        measure = f"minutes of {measure}"
+    said = [shown(value, [most]) for value in (used, asked, most)]
+    if kind in ("job", "node", "least"):
+        text = f"its job asks for {said[1]} {measure}, and `{field}` of {whose} is {said[2]}"
+    else:
+        text = f"`{field}` of {whose} is {said[2]} {measure}: {said[0]} are in use, and it asks for {said[1]}"
+    return Told(found, text)
+
+
 def _larger_than_nodes(t: Telling) -> Told:
     where, part = _turn(t)
     text = f"{where}its job asks for more resources, or more nodes, than exist where it may run"
@@ -232,6 +264,7 @@ _REQUEST: Final[Mapping[str, Callable[[Telling], Told]]] = {
     "not_eligible_yet": _not_eligible_yet,
     "partition_down": _partition_down,
     "partition_time_limit": _partition_time_limit,
+    "limit_reached": _limit_reached,
     "other_request_waits": _other_request_waits,
     "waits_for_victims": _waits_for_victims,
     **dict.fromkeys(("node_outside_partition", "wrong_tags", "node_not_schedulable"), _wrong_place),

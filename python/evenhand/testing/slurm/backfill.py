@@ -92,6 +92,8 @@ class Backfill(Main):
     def _rule(self, job: Job, why: str | None) -> None:
         """Write down why a job waits, unless the main pass looked at it and said more."""
         key = (job.row, job.partition_name)
+        if why in (None, "waits_for_victims"):
+            self.limits.count(job)
         if why is None:
             self.rules.pop(key, None)
             return

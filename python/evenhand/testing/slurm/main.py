@@ -7,15 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.systems.slurm.settings import split_mode
 from evenhand.testing.slurm.gang import over, under
+from evenhand.testing.slurm.limits import Limits
 from evenhand.testing.slurm.places import Spots, place
-from evenhand.testing.slurm.victims import (
-    candidates,
-    choose,
-    fits_without_pace,
-    freed,
-    leave,
-    standing,
-)
+from evenhand.testing.slurm.victims import candidates, choose, fits_without_pace, freed, leave, standing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,6 +52,7 @@ class Main:
         self.told: list[Job] = []
         self.behind = False  # in the backfill pass
         self.begun: list[tuple[float, list[tuple[Request, str | None]], Job]] = []
+        self.limits = Limits(world)
         self.rules: dict[tuple[int, str | None], str] = {}
         self.decisions: list[dict[str, Any]] = []
         self.refusals: list[dict[str, Any]] = []
@@ -92,6 +87,8 @@ class Main:
             self.rules[job.row, job.partition_name] = rule
         if rule is None or job in self.told:
             self.served.append(job)
+        if rule in (None, "waits_for_victims"):
+            self.limits.count(job)
 
     def skip(self, queue: list[tuple[Job, Turn]]) -> None:
         """Let what no pass looked at wait for the next one."""
@@ -156,7 +153,8 @@ class Main:
         eligible = job.own.get("eligible_time")
         if eligible is not None and eligible > self.world.now:
             return "not_eligible_yet"
-        return "partition_down" if job.partition.State in ("DOWN", "INACTIVE") else None
+        down = job.partition.State in ("DOWN", "INACTIVE")
+        return "partition_down" if down else self.limits.rule(job)
 
     def beyond(self, job: Job) -> str | None:
         """Return why a job never starts in its partition as things are set."""

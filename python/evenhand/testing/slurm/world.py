@@ -77,6 +77,7 @@ class Job:
     own: Mapping[str, Any]
     user: str | None = None
     pool: str | int | None = None
+    account: str | None = None
     allocations: list[Allocation] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
     #: Name, partition and priority there, of each partition in which it is tried.
@@ -283,6 +284,7 @@ def read_world(snapshot: Snapshot, settings: SlurmSettings, state: Mapping[str, 
                 op.get("settings", {}),
                 op.get("user"),
                 op.get("pool"),
+                op.get("account"),
                 turns=turns,
             )
         )

@@ -170,7 +170,7 @@ class FakeSlurm:
         return Result(1, "", "Job/step already completing or completed")
 
     def sacctmgr(self, rest: list[str]) -> Result:
-        return Result(0, self.shows[rest[-1]])
+        return Result(0, self.shows["assoc" if "assoc" in rest else rest[-1]])
 
     def sshare(self, rest: list[str]) -> Result:
         return Result(0, self.shows["shares"])

@@ -110,3 +110,56 @@ def test_a_database_that_does_not_answer(program: str) -> None:
     with pytest.raises(AdapterError, match=f"^{program}: .*refused") as caught:
         adapter.snapshot() if program == "sshare" else adapter.policy()
     assert "\n" not in str(caught.value)
+
+
+def listed(head: str, *rows: str) -> str:
+    """Return a table as ``-P`` prints it; rows say cells by name."""
+    names = head.split("|")
+    said = [dict(cell.split("=", 1) for cell in row.split(" ")) for row in rows]
+    return "".join(
+        "|".join(cells) + "\n" for cells in (names, *([row.get(n, "") for n in names] for row in said))
+    )
+
+
+ASSOC = (
+    listed(
+        "Cluster|Account|User|Partition|Par Name|GrpJobs|GrpTRES|GrpTRESMins|GrpWall|MaxJobs|MaxTRES",
+        "Cluster=fake Account=root",
+        "Cluster=fake Account=labs GrpTRES=cpu=4",
+        "Cluster=fake Account=chem",
+        "Cluster=fake Account=chem User=ann MaxJobs=1",
+        "Cluster=other Account=chem User=ann GrpJobs=9",
+    )
+    .replace("fake|labs|||", "fake|labs|||root")
+    .replace("fake|chem|||", "fake|chem|||labs", 1)
+)
+
+
+def test_limits_where_the_cluster_enforces_them() -> None:
+    adapter, fake = cluster(preempts="preempt/qos")
+    fake.shows["assoc"] = ASSOC
+    fake.schedule = lambda: None  # type: ignore[method-assign]
+    adapter.policy()
+    assert not any("assoc" in words for words in fake.asked), "it does not say that limits are enforced"
+    for words, enforced in (("associations,limits,qos", True), ("safe", True), ("associations,qos", False)):
+        plain = cluster(preempts="preempt/qos")[1].shows["config"]
+        fake.shows["config"] = plain.replace("KillWait", f"AccountingStorageEnforce = {words}\nKillWait")
+        fake.asked.clear()
+        settings = adapter.policy().settings
+        assert any("assoc" in words for words in fake.asked) == enforced
+        assert settings.AccountingStorageEnforce == tuple(words.split(","))
+        limits = {
+            name: one.model_dump(exclude_defaults=True) for name, one in settings.association_limits.items()
+        }
+        assert limits == (
+            {"labs": {"GrpTRES": {"cpu": 4}}, "chem/ann": {"MaxJobs": 1, "parent": "labs"}}
+            if enforced
+            else {}
+        )
+    fake.shows["config"] = plain.replace("KillWait", "AccountingStorageEnforce = limits\nKillWait")
+    plan = eh.plan(adapter.snapshot(), adapter.policy())
+    assert [d.action for d in plan.decisions] == ["start"], "its account is another"
+    fake.jobs["2"]["account"] = "chem"  # of which the user may run one job, which runs
+    plan = eh.plan(adapter.snapshot(), adapter.policy())
+    assert [r.rule for r in plan.refusals] == ["limit_reached"]
+    assert "`MaxJobs` of association chem/ann is 1 jobs" in plan.why("2").summary

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "evenhand/core/beside.h"
+#include "evenhand/policy/slurm/limits.h"
 #include "evenhand/policy/slurm/rules.h"
 #include "evenhand/preempt/pace.h"
 #include "evenhand/preempt/victim_cost.h"
@@ -121,6 +122,7 @@ struct Settings {
   Qualities qualities;
   Weights weights;
   std::map<std::string, std::int64_t, std::less<>> node_weights;  // of nodes by name; others have 1
+  Limits limits;
   Column<std::uint8_t> suspend_frees;  // R: given back by a suspended job
 
   // Whether the priority of a job counts, too, where it preempts others: by partition (equal ones

@@ -10,7 +10,7 @@ from evenhand.adapters.protocol import AdapterError
 from evenhand.building.problems import nearest
 from evenhand.config.rows import raise_found
 from evenhand.errors import InputError, Problem
-from evenhand.systems.slurm.text.accounting import parse_qos, parse_shares
+from evenhand.systems.slurm.text.accounting import parse_limits, parse_qos, parse_shares
 from evenhand.systems.slurm.text.partitions import read_partitions, sharing_of
 from evenhand.systems.slurm.text.shown import HEAD, read_shown, shown
 
@@ -25,6 +25,16 @@ Ask = Callable[..., str]
 _CONFIG = ("scontrol", "show", "config")
 _PARTITIONS = ("scontrol", "-o", "show", "partition")
 _QOS = ("sacctmgr", "-P", "show", "qos")
+_ASSOCIATIONS = (
+    *("sacctmgr", "-P", "show", "assoc"),
+    "format="
+    + ",".join(
+        (
+            *("Cluster", "Account", "User", "Partition", "ParentName", "GrpJobs", "GrpTRES", "GrpTRESMins"),
+            *("GrpTRESRunMins", "GrpWall", "MaxJobs", "MaxTRES", "MaxTRESPerNode", "MaxTRESMins", "MaxWall"),
+        )
+    ),
+)
 _SHARES = ("sshare", "-a", "-m", "-P")
 _SETTING = re.compile(r"^(\S+) *= (.*\S)", re.MULTILINE)
 
@@ -84,6 +94,9 @@ def live_settings(ask: Ask, notes: list[str] | None = None) -> dict[str, Any]:
         settings["partitions"] = partitions
         if keeps_accounts(config):
             settings["qos"] = parse_qos(_whole(_QOS, ask(*_QOS)), notes=notes)
+            if {"limits", "safe", "all"} & set(settings.get("AccountingStorageEnforce", ())):
+                text = _whole(_ASSOCIATIONS, ask(*_ASSOCIATIONS))
+                settings["association_limits"] = parse_limits(text, cluster=shown(config).get("ClusterName"))
     except InputError as error:
         raise AdapterError(f"the cluster's configuration cannot be read: {error.problems[0]}") from error
     return settings

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.building.problems import nearest, nearest_of, shorten
 from evenhand.config.rows import raise_found
-from evenhand.systems.slurm.text.values import Found, grace, read_value, seconds, whole
+from evenhand.systems.slurm.text.values import Found, amounts, grace, read_value, seconds, whole
 
 if TYPE_CHECKING:
     from evenhand.history.tree import ShareTree
 
-__all__ = ["association_name", "parse_associations", "parse_qos", "parse_shares"]
+__all__ = ["association_name", "parse_associations", "parse_limits", "parse_qos", "parse_shares"]
 
 _QOS_NAMES = """
     Description Flags GrpJobs GrpJobsAccrue GrpSubmit GrpSubmitJobs GrpTRES GrpTRESMins GrpTRESRunMins GrpWall
@@ -65,6 +65,31 @@ _QOS: Mapping[str, Callable[[str], Any]] = {
     "PreemptExemptTime": lambda text: seconds(text) if text else None,
     "PreemptMode": _mode,
 }
+
+
+def _count(text: str) -> int | None:
+    return whole(text) if text else None
+
+
+_LIMITS: Mapping[str, Callable[[str], Any]] = {
+    **dict.fromkeys(("GrpTRES", "GrpTRESRunMins", "MaxTRES", "MaxTRESPerNode"), amounts),
+    "GrpJobs": _count,
+    "MaxWall": lambda text: seconds(text) if text else None,
+}
+_QOS_LIMITS: Mapping[str, Callable[[str], Any]] = {
+    **_LIMITS,
+    **dict.fromkeys(("MaxTRESPU", "MaxTRESPA", "MaxTRESRunMinsPU", "MaxTRESRunMinsPA", "MinTRES"), amounts),
+    **dict.fromkeys(("MaxJobsPU", "MaxJobsPA"), _count),
+}
+_ASSOC_LIMITS: Mapping[str, Callable[[str], Any]] = {**_LIMITS, "MaxJobs": _count}
+#: Other words of a column, by what it is called here.
+_ALIASES: Mapping[str, str] = {
+    "MaxTRESPJ": "MaxTRES",
+    "MaxTRESPN": "MaxTRESPerNode",
+    "Par Name": "ParentName",
+}
+#: Limits that count what was used, which no list of limits says.
+_UNREAD = ("GrpTRESMins", "GrpWall", "MaxTRESMins", "MaxTRESMinsPJ")
 _ASSOC: Mapping[str, Callable[[str], Any]] = {"Priority": _priority}
 _SHARE: Mapping[str, Callable[[str], Any]] = {"RawShares": _shares, "RawUsage": whole}
 
@@ -113,9 +138,21 @@ def parse_qos(text: str, *, notes: list[str] | None = None) -> dict[str, dict[st
     """
     found = Found("sacctmgr show qos")
     qos: dict[str, dict[str, Any]] = {}
-    for line, row in _rows(text, ("Name",), [*_QOS, *_QOS_NAMES.split()], found, ("Name", *_QOS)):
+    for line, row in _rows(
+        text, ("Name",), [*_QOS, *_QOS_NAMES.split()], found, ("Name", *_QOS, *_QOS_LIMITS)
+    ):
         _once(row["Name"], qos, line, "Name", found)
-        qos[row["Name"]] = _values(_QOS, row, line, found)
+        qos[row["Name"]] = _values(_QOS, row, line, found) | _limits(_QOS_LIMITS, row, line, found)
+        flags = {flag.lower() for flag in row.get("Flags", "").split(",")}
+        if "overpartqos" in flags:
+            qos[row["Name"]]["OverPartQOS"] = True
+        unread = [*(("Relative",) if "relative" in flags else ())]
+        if "enforceusagethreshold" in flags and row.get("UsageThres"):
+            unread.append("UsageThres")
+        if unread:
+            qos[row["Name"]].setdefault("unread_limits", []).extend(unread)
+        if "noreserve" in flags:
+            found.note(line, f"no plan reads the flag NoReserve of QOS {shorten(row['Name'])}")
     raise_found(found.problems)
     for name, fields in qos.items():
         if lacking := [other for other in fields.get("Preempt", ()) if other not in qos]:
@@ -155,13 +192,61 @@ def parse_associations(text: str, *, cluster: str | None = None) -> dict[str, in
         found,
         ("Account", "User", "Partition", "Priority"),
     ):
-        if cluster is not None and row.get("Cluster", cluster) != cluster:
+        if _of_another(row, cluster):
             continue
         name = association_name(row["Account"], row["User"], row.get("Partition", ""))
         _once(name, priorities, line, "Account", found)
         priorities[name] = _values(_ASSOC, row, line, found).get("Priority", 0)
     raise_found(found.problems)
     return {name: priority for name, priority in priorities.items() if priority}
+
+
+def parse_limits(text: str, *, cluster: str | None = None) -> dict[str, dict[str, Any]]:
+    """Return the limits of associations that ``sacctmgr show assoc -P`` prints.
+
+    Parameters
+    ----------
+    text : str
+        With its header; Account and User are needed, and ParentName where accounts stand above others.
+    cluster : str, optional
+        Whose associations are wanted, if the database has several clusters.
+
+    Returns
+    -------
+    dict
+        Name as of `association_name` to fields of `evenhand.systems.slurm.limit_settings.SlurmAssociation`;
+        those without limits are left out, also between others.
+
+    Raises
+    ------
+    InputError
+        As `parse_qos`.
+    """
+    found = Found("sacctmgr show assoc")
+    limits: dict[str, dict[str, Any]] = {}
+    above: dict[str, str] = {}
+    known = [*_ASSOC_NAMES.split(), "Def QOS", "Par Name"]
+    for line, row in _rows(text, ("Account", "User"), known, found, (*_ASSOC_LIMITS, "Account", "User")):
+        if _of_another(row, cluster):
+            continue
+        name = association_name(row["Account"], row["User"], row.get("Partition", ""))
+        own = _limits(_ASSOC_LIMITS, row, line, found)
+        if not row["User"]:  # what it says of one job or user is only the default of those below
+            own.pop("MaxJobs", None)
+            above[name] = row.get("ParentName", row.get("Par Name", ""))
+        else:
+            above[name] = row["Account"]
+        if own:
+            limits[name] = own
+    raise_found(found.problems)
+    for name, own in limits.items():
+        parent, seen = above[name], {name}
+        while parent and parent not in limits and parent not in seen:
+            seen.add(parent)
+            parent = above.get(parent, "")
+        if parent in limits and parent != name:
+            own["parent"] = parent
+    return limits
 
 
 def parse_shares(text: str) -> ShareTree:
@@ -218,6 +303,11 @@ def parse_shares(text: str) -> ShareTree:
     return ShareTree.from_dict(tree)
 
 
+def _of_another(row: Mapping[str, str], cluster: str | None) -> bool:
+    """Whether a row is of another cluster of the same database."""
+    return cluster is not None and row.get("Cluster", cluster) != cluster
+
+
 def _values(
     readers: Mapping[str, Callable[[str], Any]], row: Mapping[str, str], line: int, found: Found
 ) -> dict[str, Any]:
@@ -226,6 +316,20 @@ def _values(
         if name in row:
             values |= read_value(readers, name, row[name], line, found)
     return values
+
+
+def _limits(
+    readers: Mapping[str, Callable[[str], Any]], row: Mapping[str, str], line: int, found: Found
+) -> dict[str, Any]:
+    """Return the limits of a row that are set, and the names of those that cannot be judged."""
+    said = {_ALIASES.get(name, name): value for name, value in row.items() if value}
+    values: dict[str, Any] = {}
+    for name in readers:
+        if name in said:
+            values |= read_value(readers, name, said[name], line, found)
+    unread = [name for name in _UNREAD if said.get(name)]
+    values = {name: value for name, value in values.items() if value not in (None, {})}
+    return values | ({"unread_limits": unread} if unread else {})
 
 
 def _once(name: str, known: Container[Any], line: int, field: str, found: Found) -> None:

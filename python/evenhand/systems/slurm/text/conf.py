@@ -36,6 +36,7 @@ _CLUSTER: Mapping[str, Callable[[str], Any]] = {
     "MessageTimeout": decimal,
     "SchedulerType": plain,
     "SelectType": plain,
+    "AccountingStorageEnforce": lambda text: [word for word in text.split(",") if word],
     "PriorityType": plain,
     "PriorityWeightAge": whole,
     "PriorityWeightAssoc": whole,

@@ -12,6 +12,7 @@ from evenhand.errors import Problem
 
 __all__ = [
     "Found",
+    "amounts",
     "decimal",
     "flag",
     "grace",
@@ -93,6 +94,23 @@ def grace(text: str) -> float:
     if text.upper() in _ENDLESS:
         return LONGEST
     return float(text) if text.isdecimal() else seconds(text) or 0.0
+
+
+_AMOUNT = re.compile(r"([^=,\s]+)=(\d+(?:\.\d+)?)([KMGTP]?)")
+_SCALES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
+_MEMORY = {"": 1.0, "K": 1 / 1024, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3}
+
+
+def amounts(text: str) -> dict[str, float]:
+    """Return ``cpu=8,mem=2G`` by name; memory is in MiB."""
+    found = {}
+    for part in filter(None, map(str.strip, text.split(","))):
+        match = _AMOUNT.fullmatch(part)
+        if match is None:
+            raise ValueError("is no list of name=amount")
+        name = match[1].lower()
+        found[name] = float(match[2]) * (_MEMORY if name == "mem" else _SCALES)[match[3]]
+    return found
 
 
 def plain(text: str) -> str:

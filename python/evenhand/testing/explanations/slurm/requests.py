@@ -117,6 +117,23 @@ def partition_time_limit(world: World, said: Said) -> None:
     must(any(found), "time", wanted, [part.MaxTime for part in parts])
 
 
+@checks("request", "limit_reached", system=_SYSTEM)
+def limit_reached(world: World, said: Said) -> None:
+    """Hold what is asked for and in use against the limit of the QOS or association that is named."""
+    found, s = said.compared, world.settings
+    must(s.qos or s.association_limits, "nothing has limits")
+    if not found or "limits" in found:
+        return
+    known = [rows[found["of"]] for rows in (s.qos, s.association_limits) if found["of"] in rows]
+    given = [getattr(row, found["limit"], None) for row in known]
+    most = [value.get(found["measure"], -1) if isinstance(value, Mapping) else value for value in given]
+    must(found["most"] in most, "the limit", found["most"], most)
+    if found["limit"] == "MinTRES":
+        must(found["asked"] < found["most"], "it asks for enough", dict(found))
+    else:
+        must(found["used"] + found["asked"] > found["most"], "it is within the limit", dict(found))
+
+
 @checks("request", "not_eligible_yet", system=_SYSTEM)
 def not_eligible_yet(world: World, said: Said) -> None:
     """Its begin time has not come."""

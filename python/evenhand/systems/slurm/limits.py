@@ -1,0 +1,148 @@
+"""Limits of QOS and associations as the core reads them, and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from evenhand.fields import TABLES
+
+if TYPE_CHECKING:
+    from evenhand.model import Snapshot
+    from evenhand.systems.slurm.limit_settings import QosLimits, SlurmAssociation
+    from evenhand.systems.slurm.settings import SlurmSettings
+
+__all__ = ["KINDS", "enforced", "limit_columns", "limit_names", "measures", "unread_of"]
+
+#: What limits are of, in the core's order: fields of amounts and of jobs: of a QOS, of an association.
+KINDS: Final[Mapping[str, tuple[str, str, str, str]]] = {
+    "group": ("GrpTRES", "GrpJobs", "GrpTRES", "GrpJobs"),
+    "user": ("MaxTRESPU", "MaxJobsPU", "", "MaxJobs"),
+    "account": ("MaxTRESPA", "MaxJobsPA", "", ""),
+    "job": ("MaxTRES", "", "MaxTRES", ""),
+    "node": ("MaxTRESPerNode", "", "MaxTRESPerNode", ""),
+    "group_run": ("GrpTRESRunMins", "", "GrpTRESRunMins", ""),
+    "user_run": ("MaxTRESRunMinsPU", "", "", ""),
+    "account_run": ("MaxTRESRunMinsPA", "", "", ""),
+    "least": ("MinTRES", "", "", ""),
+    "wall": ("MaxWall", "", "MaxWall", ""),
+    "unread": ("unread_limits", "", "unread_limits", ""),
+}
+#: Kinds of resources that Slurm has other words for.
+_WORDS: Final = {"cpu": "cpu", "mem": "memory"}
+#: What no job asks for when it starts.
+_NEVER: Final = ("energy", "vmem", "pages", "fs/", "ic/")
+
+
+def enforced(s: SlurmSettings) -> bool:
+    """Whether limits are: ``AccountingStorageEnforce`` has limits, or is not said."""
+    words = {word.lower() for word in s.AccountingStorageEnforce or ("limits",)}
+    return bool(words & {"limits", "safe", "all", "1"})
+
+
+def measures(snapshot: Snapshot) -> list[str]:
+    """Return what limits may be of, in the core's order: the snapshot's resources as TRES, nodes, jobs."""
+    words = TABLES["resources"]["kind"].words
+    kinds = [words[kind] for kind in np.asarray(snapshot._head["kind"]).tolist()]
+    shared = TABLES["resources"]["scope"].words.index("cluster")
+    wide = (np.asarray(snapshot._head["scope"]) == shared).tolist()
+    found, taken = [], set[str]()
+    for name, kind, cluster in zip(snapshot.resources, kinds, wide, strict=True):
+        word = next((tres for tres, of in _WORDS.items() if of == kind and not cluster), name.lower())
+        found.append(name.lower() if word in taken else word)
+        taken.add(word)
+    return [*found, "node", "jobs"]
+
+
+def limit_names(s: SlurmSettings, *, association: bool) -> list[str]:
+    """Return the names of what has limits, in the core's order."""
+    return list(s.association_limits if association else s.qos)
+
+
+def limit_columns(snapshot: Snapshot, s: SlurmSettings) -> dict[str, Any]:
+    """Return the limits under the core's names.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        Whose resources there are.
+    s : SlurmSettings
+
+    Returns
+    -------
+    dict
+        Empty if there are none, or none is enforced.
+
+    Notes
+    -----
+    A limit of what the snapshot does not have holds no job back, unless jobs may ask for it under another
+    name (a kind of a device, or what is billed): then no job that falls under it starts.
+    """
+    qos, associations = list(s.qos.values()), list(s.association_limits.values())
+    names = measures(snapshot)
+    of_qos = _rows(qos, names, 0)
+    of_associations = _rows(associations, names, 2)
+    if not enforced(s) or not (of_qos or of_associations):
+        return {}
+    places = {name: row for row, name in enumerate(s.qos)}
+    above = {name: row for row, name in enumerate(s.association_limits)}
+    parts = [*(partition.QOS for partition in s.partitions.values()), None]
+    return {
+        "any": True,
+        "measures": len(names),
+        "qos": of_qos,
+        "associations": of_associations,
+        "partition_qos": np.array([-1 if name is None else places[name] for name in parts], np.int32),
+        "over_partition": np.array([one.OverPartQOS for one in qos], np.uint8),
+        "association_of": above if of_associations else {},
+        "parent": np.array([above.get(one.parent or "", -1) for one in associations], np.int32),
+    }
+
+
+def _rows(rows: Sequence[QosLimits | SlurmAssociation], names: list[str], side: int) -> dict[str, Any]:
+    """Return the tables of QOS (side 0) or associations (2) of which some limit is set."""
+    found: dict[str, Any] = {}
+    unread = np.array([bool(_unread(row, names, side)) for row in rows], np.uint8)
+    for kind, fields in KINDS.items():
+        amounts, count = fields[side : side + 2]
+        if kind == "wall":
+            walls = [getattr(row, amounts) for row in rows]
+            if any(wall is not None for wall in walls):
+                found[kind] = np.array([np.inf if wall is None else wall for wall in walls], np.float64)
+        elif kind == "unread":
+            if unread.any():
+                found[kind] = unread
+        else:
+            table = np.full((len(rows), len(names)), np.inf)
+            scale = 60.0 if kind.endswith("_run") else 1.0
+            for place, row in enumerate(rows):
+                for name, most in (getattr(row, amounts) if amounts else {}).items():
+                    if name in names:
+                        table[place, names.index(name)] = most * scale
+                most = getattr(row, count) if count else None
+                if most is not None:
+                    table[place, -1] = most
+            if np.isfinite(table).any():
+                found[kind] = table.ravel()
+    return found
+
+
+def _unread(row: QosLimits | SlurmAssociation, names: list[str], side: int) -> list[str]:
+    """Return the limits of a row that cannot be judged."""
+    found = list(row.unread_limits)
+    for kind, fields in KINDS.items():
+        if kind in ("wall", "unread") or not fields[side]:
+            continue
+        for name in getattr(row, fields[side]):
+            other = name.startswith(("gres/", "license/")) and name.split(":")[0] not in names
+            if name not in names and not other and not name.startswith(_NEVER):
+                found.append(f"{fields[side]} {name}")
+    return found
+
+
+def unread_of(snapshot: Snapshot, s: SlurmSettings, row: int, *, association: bool) -> list[str]:
+    """Return the limits of a QOS or association that cannot be judged, in words."""
+    of: list[Any] = list((s.association_limits if association else s.qos).values())
+    return _unread(of[row], measures(snapshot), 2 if association else 0)
