@@ -224,7 +224,7 @@ def test_thirty_nasty_users(accounted: Accounted, tmp_path: Path, capsys: pytest
     said = ""
     for text_only in (False, True):
         adapter = Slurm(pools="user")
-        adapter._json = False if text_only else None
+        adapter._reader.json = False if text_only else None
         snapshot = adapter.snapshot()
         assert set(low) <= set(map(str, snapshot.names("operations")))
         said += repr(snapshot) + repr(snapshot.table("operations")) + repr(snapshot.table("pools"))

@@ -291,7 +291,7 @@ def test_text_where_there_is_no_json(cluster: Cluster) -> None:
     while not cluster.jobs()[behind]["state_description"] and time.monotonic() < until:
         time.sleep(0.2)
     plain, text = Slurm(), Slurm()
-    text._json = False
+    text._reader.json = False
     one, other = plain.snapshot(), text.snapshot()
     for table in ("nodes", "requests"):
         assert one.table(table).to_dict() == other.table(table).to_dict()

@@ -114,7 +114,10 @@ def test_watch_once_and_its_journal(world: World, capsys: pytest.CaptureFixture[
     assert "steps ended: 2 started" in out
     assert "nothing is open" in out
     assert main(["journal", str(world.journal), "--format", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)[0]["schema"] == "evenhand/journal/2"
+    lines = json.loads(capsys.readouterr().out)
+    assert lines[0]["schema"] == "evenhand/journal/2"
+    released = {line["kind"]: line["version"] for line in lines if "version" in line}
+    assert released == {"step": "22.05.8"}, "the first line is written before the cluster is read"
     assert main(["journal", str(world.journal), "--format", "csv"]) == 0
     assert capsys.readouterr().out.startswith("UTC,step,victim,owner,action,for,reason,became,outcome,why\n")
     assert main(["watch", "--once", "--dry-run", "--journal", str(world.journal.parent / "none")]) == 0

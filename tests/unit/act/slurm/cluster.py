@@ -25,6 +25,7 @@ PreemptType             = preempt/none
 SchedulerType           = sched/backfill
 SlurmctldHost[0]        = vm(127.0.0.1)
 SlurmctldPort           = 6817
+SLURM_VERSION           = 22.05.8
 
 Slurmctld(primary) at vm is UP
 """

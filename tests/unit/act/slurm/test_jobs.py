@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import evenhand as eh
 from evenhand.adapters import AdapterError
 from evenhand.adapters.commands import Result
 from evenhand.systems.slurm.adapter import jobs as slurm_jobs
@@ -441,3 +442,52 @@ def test_reserved_nodes_take_no_work() -> None:
     cluster.reservations = both
     nodes = Slurm(runner=cluster, clock=clock).snapshot().to_dict()["nodes"]
     assert [n["name"] for n in nodes if n.get("schedulable", True)] == ["n3"]
+
+
+@pytest.mark.parametrize("linear", [False, True])
+def test_jobs_that_take_entire_nodes_are_served(linear: bool) -> None:
+    """One asks for a cpu of an entire node; with select/linear every job has entire nodes."""
+    clock = Clock()
+    jobs = [job(1, 1, node="n1"), job(2, 1, node="n2", priority=1), job(9, 1, priority=90)]
+    cluster = FakeSlurm(clock, {"n1": 4, "n2": 4, "n3": 4}, jobs)
+    cluster.schedule = lambda: None  # type: ignore[method-assign]
+    plain, whole = cluster._json, ("1", "2", "9") if linear else ("9",)
+    cluster._json = lambda j: plain(j) | ({"shared": "none"} if str(j["id"]) in whole else {})  # type: ignore[method-assign]
+    if linear:
+        said = "SelectType              = select/linear\nPreemptMode"
+        cluster.shows["config"] = cluster.shows["config"].replace("PreemptMode", said)
+    adapter = Slurm(runner=cluster, clock=clock)
+    rules = {"PreemptType": "preempt/partition_prio", "PreemptMode": "REQUEUE,PRIORITY"}
+    policy = adapter.policy(partitions={"main": {"PreemptMode": None}}, **rules)
+    assert (policy.settings.SelectType == "select/linear") == linear
+    snapshot = adapter.snapshot()
+    assert not adapter.left_out
+    own = {row["name"]: row.get("settings") or {} for row in snapshot.to_dict()["operations"]}
+    assert {name for name, said in own.items() if said.get("exclusive")} == set(whole)
+    plan = eh.plan(snapshot, policy)
+    starts = [(d.operation, d.node) for d in plan.decisions if d.action == "start"]
+    assert starts == [("9", "n3")], "the others have room, and are in use"
+
+
+def test_a_job_with_a_licence_is_served_as_far_as_there_are_some() -> None:
+    clock = Clock()
+    jobs = [job(1, 1, node="n1"), job(8, 1, priority=90), job(9, 1, priority=80)]
+    cluster = FakeSlurm(clock, {"n1": 4}, jobs)
+    cluster.schedule = lambda: None  # type: ignore[method-assign]
+    plain, asks = cluster._json, {1: "ansys:2", 8: "ansys:3,fluent", 9: "fluent:1"}
+    cluster._json = lambda j: plain(j) | {"licenses": asks[j["id"]]}  # type: ignore[method-assign]
+    lines = [
+        f"LicenseName={name}\n    Total={total} Used={used} Free={free} Reserved=0 Remote=no\n"
+        for name, total, used, free in (("ansys", 4, 2, 2), ("fluent", 2, 1, 1))
+    ]
+    cluster.shows["lic"] = "".join(lines)
+    adapter = Slurm(runner=cluster, clock=clock)
+    snapshot = adapter.snapshot()
+    capacity = {name: spec.get("capacity") for name, spec in snapshot.to_dict()["resources"].items()}
+    assert (capacity["license/ansys"], capacity["license/fluent"]) == (4, 1), "one is used by others"
+    plan = eh.plan(snapshot, eh.policies.Slurm())
+    assert [d.operation for d in plan.decisions if d.action == "start"] == ["9"]
+    assert {r.request: r.rule for r in plan.refusals} == {"8": "licenses_missing"}
+    cluster.shows["lic"] = "LicenseName=ansys\n    Total=4"
+    with pytest.raises(AdapterError, match="show lic"):
+        adapter.snapshot()

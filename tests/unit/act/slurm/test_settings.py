@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import evenhand as eh
+from evenhand.act.journal import read
 from evenhand.adapters import AdapterError
 from evenhand.adapters.commands import Result
+from evenhand.cli import main
 from evenhand.systems.slurm.adapter.live import Slurm
 from tests.unit.act.slurm.cluster import Clock, FakeSlurm, job
 
@@ -163,3 +166,16 @@ def test_limits_where_the_cluster_enforces_them() -> None:
     plan = eh.plan(adapter.snapshot(), adapter.policy())
     assert [r.rule for r in plan.refusals] == ["limit_reached"]
     assert "`MaxJobs` of association chem/ann is 1 jobs" in plan.why("2").summary
+
+
+def test_the_release_is_known_once_the_cluster_says_who_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Printed in the first line, and in the journal from its first line on."""
+    _, fake = cluster()
+    monkeypatch.setattr("evenhand.systems.slurm.adapter.live.Subprocesses", lambda: fake)
+    journal = tmp_path / "journal"
+    assert main(["watch", "--once", "--journal", str(journal), "--lock", str(tmp_path / "lock")]) == 0
+    assert capsys.readouterr().out.startswith("rules: slurm:upstream; the cluster runs slurm 22.05.8\n")
+    released = {line["kind"]: line.get("version") for line in read(journal)}
+    assert released["run"] == "22.05.8"
