@@ -28,6 +28,7 @@ ROOMS = {
         "explain",
         "history",
         "implausible",
+        "living",
         "pace",
         "plans",
         "state",

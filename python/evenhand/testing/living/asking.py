@@ -106,7 +106,7 @@ def _shares(rows: Rows, pick: Pick) -> dict[str, Any]:
 
 def given_for(policy: Policy, rows: Rows, pick: Pick) -> dict[str, Any] | None:
     """Return values that stand in the place of computed ones; None: most often none."""
-    if system_of(policy) == "yunikorn" and getattr(policy.settings, "cost", None) == "own":
+    if system_of(policy) == "yunikorn" and "own" in policy.settings.cost:
         return {"cost": [pick((0, 1, 1, 2, 5)) for _ in rows.all("allocations")]}
     if pick(range(6)) != 5:
         return None

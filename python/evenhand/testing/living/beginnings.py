@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 from evenhand.testing.living.life import Begin
+from evenhand.testing.living.standing import system_of
 from evenhand.testing.strategies._pace import paced
 from evenhand.testing.strategies._picking import Pick, picks
-from evenhand.testing.strategies._seeded import seeded_case, seeded_policy
+from evenhand.testing.strategies._seeded import seeded_case, seeded_cluster, seeded_policy
 from evenhand.testing.strategies.clusters import SYSTEMS
 from evenhand.testing.strategies.policies import policies
 
@@ -46,7 +47,7 @@ def beginnings(
 def seeded(system: str, chance: Random) -> Begin:
     """Return what a life begins with: in most cases a cluster where something is preempted."""
     cluster, own = seeded_case(system, chance)
-    stock, other = seeded_case(system, chance)
+    stock, other = seeded_cluster(system, chance), seeded_policy(system, chance)
     any_one = seeded_policy(chance.choice(list(SYSTEMS)), chance)
     return _begin(cluster, stock, own, other, any_one, Pick(chance.randbytes(64)))
 
@@ -54,6 +55,8 @@ def seeded(system: str, chance: Random) -> Begin:
 def _begin(
     cluster: dict[str, Any], stock: dict[str, Any], own: Policy, other: Policy, any_one: Policy, pick: Pick
 ) -> Begin:
+    if system_of(other) == "yunikorn" and pick(range(3)) == 2:
+        other = other.replace(cost=("own", "priority"))
     if pick(range(3)) == 2:
         cluster, own = _with_pace(cluster, own, pick)
     return Begin(cluster, stock, (own, other, any_one), pick((None, "10m", "10m", "1d")))
