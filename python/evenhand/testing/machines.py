@@ -48,7 +48,7 @@ class LiveClusterMachine(RuleBasedStateMachine):
     begins : SearchStrategy[Begin]
         Of what there is at first.
     laws : tuple of callables
-        Each takes the plans that were carried out so far, in their order, and raises `AssertionError`.
+        Each takes the policy's plans that were carried out so far, in order, and raises `AssertionError`.
     life : Life
         The cluster, and the rows and states that are kept beside it.
 
@@ -176,7 +176,8 @@ def live_cluster_machine(
         Of the beginnings, and of rows that come later, in the file format; by default those of the policy's
         system (`strategies.system_cluster_dicts`), or `strategies.cluster_dicts` where that cannot be told.
     laws : sequence of callables
-        Such as those of `evenhand.testing.successive`: each takes the plans that were carried out so far.
+        Each takes the policy's plans that were carried out so far. Rows come back under their names, so a law
+        that goes by name has to allow for it.
 
     Returns
     -------

@@ -84,7 +84,7 @@ class Life:
     rows : Rows
     states : States
     plans : list of Plan
-        Those that were carried out: the frozen ones.
+        Those of the cluster's own policy that were carried out: the frozen ones.
     counts : Counter
         How often each event, trigger, victim and step was drawn, by kind and word.
     trace : list
@@ -299,7 +299,8 @@ class Life:
         if same_rows and now is not None:
             compare.same_snapshot(now, frozen.snapshot.after(frozen))
         self._become(trial)
-        self.plans.append(frozen)
+        if frozen.policy == self.policies[0]:
+            self.plans.append(frozen)
 
     def reports(self, pick: Pick) -> None:
         """Update, let something happen, and plan heartbeats that use the update, of a policy that has them.
