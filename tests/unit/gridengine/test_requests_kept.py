@@ -24,3 +24,19 @@ def test_what_is_accepted_is_kept_in_a_state_file() -> None:
     assert run.job_states["1"].status == "N"
     assert run.state.operations["1"]["preempted_as"] == "N"
     assert not run.state.operations.get("2")
+
+
+def test_victims_count_as_of_the_commands_whatever_time_passes_after_them() -> None:
+    data = {
+        "now": 1000,
+        "resources": {"slots": {}},
+        "nodes": [{"name": "h", "capacity": {"slots": 1}}],
+        "operations": [{"name": "1"}],
+    }
+    policy, on = eh.policies.GridEngine(pace={"victim_cooldown": 10.0}), eh.Commands([{"consumer": "1"}])
+    before = eh.State(995.0, victims={("operation", "1"): {"taken": [991.0]}})
+    snapshot = eh.Snapshot.from_dict(data)
+    cluster = eh.Cluster(snapshot, policy, before)
+    cluster.plan(on=on)
+    cluster.apply([{"event": "time", "now": 1020}])
+    assert cluster.state() == eh.plan(snapshot, policy, before, on=on).state

@@ -89,6 +89,7 @@ Outcome Run::refused(const Trigger::Command& c, Id consumer, Column<Id>& provide
 }
 
 void Run::accept(std::span<const Trigger::Command> commands) {
+  pace_.begin(state_);  // what is remembered is of this instant
   for (Size i = 0; i < commands.size(); ++i) {
     const Trigger::Command& c = commands[i];
     const Column<Id> found = jobs_named(c.consumer);

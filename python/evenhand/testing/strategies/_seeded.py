@@ -104,6 +104,9 @@ def seeded_case(system: str, chance: Random) -> tuple[dict[str, Any], Policy]:
         cluster, policy = seeded_cluster(system, chance), seeded_policy(system, chance)
         if chance.random() < 0.6:
             policy = policy.replace(**chance.choice(_EAGER[system]))
+        if system == "gridengine" and chance.random() < 0.6:  # else few jobs allow C or R
+            for row in cluster["allocations"]:
+                row |= {"checkpointable": True, "rerunnable": True}
         try:
             made = plan(Snapshot.from_dict(cluster), policy, as_if_waiting="1d")
         except InputError:
