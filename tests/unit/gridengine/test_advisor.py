@@ -131,3 +131,10 @@ def test_what_other_hosts_have_room_for_is_not_wanted_there(pins: int, slots: in
 def test_room_that_another_job_may_give_counts_elsewhere() -> None:
     assert gives_way(1, 2, other={"slots": 1, "pin": 1}, held=1) == "enhanced_suspend"
     assert gives_way(0, 2, other={"slots": 1, "pin": 1}, held=1) == "terminate"  # one part wants it there
+
+
+@pytest.mark.parametrize(("pins", "expected"), [(1, "terminate"), (2, "terminate"), (3, "terminate")])
+def test_that_room_counts_once(pins: int, expected: str) -> None:
+    """Of three parts one may go where another job leaves a slot, and two pins are missing on the host."""
+    assert gives_way(1, 3, other={"slots": 1, "pin": pins}, held=1) == expected
+    assert gives_way(2, 3, other={"slots": 1, "pin": pins}, held=1) == "enhanced_suspend"

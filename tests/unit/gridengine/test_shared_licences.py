@@ -97,4 +97,7 @@ def test_what_is_said_of_one_cluster_counts_what_others_have() -> None:
     assert starts(plans) == ["b9"]
     told = plans["A"].why_not("a9-r")
     assert told.numbers["missing"] == {"lic": 1}
+    assert [(met["outcome"], met["missing"]) for met in told.looked_at] == [
+        ("waits_for_reservation", {"lic": 1})
+    ]
     assert starts({"A": eh.plan(both(2, of_a=1)["A"], POLICY)}) == ["a9"]

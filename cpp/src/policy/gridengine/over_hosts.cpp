@@ -33,6 +33,10 @@ struct Run::OverHosts {
   std::optional<Column<Provider*>> find(const Column<Id>& order) {
     order_ = &order;
     own_.resize(at(run.rooms_.nodes()));
+    // What is done with a job depends on what other hosts could have before any has gone.
+    for (Size r = 0; question.action == Asked::kConfigured && r < run.width_; ++r)
+      if (unit.need[r] > 0 && run.resources().scope[r] != ResourceScope::kCluster)
+        run.room_for(question, r, unit.need[r] * unit.count);
     const Column<Id> known = quick_set();
     if (with_all_ < unit.count) return Column<Provider*>();
     if (known.empty() || known.rows() > kMostParts) return std::nullopt;
