@@ -54,6 +54,7 @@ VALUES: Mapping[str, dict[str, Any]] = {
     "PriorityWeightTRES": {"PriorityWeightTRES": {"mem": 1.5}},
     "PriorityFlags": {"PriorityFlags": ["ACCRUE_ALWAYS"]},
     "association_priority": {"association_priority": {"s": 3}},
+    "association_limits": {"association_limits": {"lab": {"GrpTRES": {"cpu": 3}, "GrpJobs": 3}}},
     "PreemptType": {"PreemptType": "preempt/partition_prio", "PreemptMode": "REQUEUE"},
     "PreemptMode": {"PreemptMode": "REQUEUE", "PreemptType": "preempt/partition_prio"},
     "partitions": {"partitions": {"a": {"PriorityTier": 2}}},
