@@ -35,7 +35,7 @@ myst_heading_anchors = 3
 
 # Every notebook is executed at every build; a failing cell fails the build.
 nb_execution_mode = "force"
-nb_execution_timeout = 60
+nb_execution_timeout = 600  # turns a hang into a failure, on a slow machine too
 nb_execution_raise_on_error = False  # a warning with the traceback, which -W turns into a failure
 nb_execution_show_tb = True
 nb_merge_streams = True
