@@ -181,6 +181,7 @@ slurm::JobRows rows_of(const py::dict& columns) {
   in.read("nice", j.nice);
   in.read("preemption_cost", j.preemption_cost);
   in.read("cpus_per_task", j.cpus_per_task);
+  in.read("max_nodes", j.max_nodes);
   in.finish();
   return j;
 }
@@ -198,6 +199,7 @@ slurm::JobRows row_of(const slurm::JobRows& all, Id row) {
   one.nice = cell_of(all.nice, row);
   one.preemption_cost = cell_of(all.preemption_cost, row);
   one.cpus_per_task = cell_of(all.cpus_per_task, row);
+  one.max_nodes = cell_of(all.max_nodes, row);
   return one;
 }
 

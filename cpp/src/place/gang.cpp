@@ -107,17 +107,9 @@ Index JobRequest::find_usable(const Part& part, const Occupancy& room, Id begin,
 // With how many cpus a node counts in the choice.
 Amount JobRequest::counted(const Part& part, const Occupancy& room, Id node) const noexcept {
   if (cpu_ == kNoId) return 1;
+  if (choice_.counts_taken) return std::max<Amount>(part.amounts[cpu_], 1);
   const Amount free = room.rooms.at(node, static_cast<Size>(cpu_));
-  const Amount taken = std::max<Amount>(part.amounts[cpu_], 1);
-  switch (choice_.counts) {
-    case NodeChoice::Counts::kFree:
-      return free - free % choice_.step;
-    case NodeChoice::Counts::kTaken:
-      return taken;
-    case NodeChoice::Counts::kAtMostAll:
-      return std::min(free, taken * part.count);
-  }
-  return free;
+  return free - free % choice_.step;
 }
 
 // The first of the least weight.

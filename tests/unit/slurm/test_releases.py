@@ -163,6 +163,13 @@ def test_the_dry_run_and_what_is_kept_go_by_the_same_choice(release: str, victim
     assert found == ({"A": ["L1"]} if victims == ["L4"] else {"A": ["L1"], "B": ["L4"]})
 
 
+@pytest.mark.parametrize(("most", "node"), [(1, "n1"), (2, "n4")])
+def test_a_job_that_might_have_had_two_nodes_gets_the_best_run(most: int, node: str) -> None:
+    data = free_cpus([2, 2, 0, 4], 1, max_nodes=most)
+    assert starts_in(data, BACKFILL, "26.05", ("main",)) == {"A": [node]}
+    assert starts_in(data, BACKFILL, "25.11", ("main",)) == {"A": ["n4"]}
+
+
 def test_nodes_of_little_weight_come_first() -> None:
     """Runs are of nodes of one weight; the least is taken first even where it does not suffice."""
     for release in ("22.05", "23.02", "26.05"):

@@ -28,9 +28,9 @@ struct Spot {
 
 // How a place is chosen among the nodes that will do.
 struct NodeChoice {
-  // With how many cpus a node counts: all that are free, in whole steps; those that a job takes
-  // there; or those that are free, at most all that the job takes.
-  enum class Counts : std::uint8_t { kFree, kTaken, kAtMostAll } counts = Counts::kFree;
+  // With how many cpus a node counts: those that the job takes there, or all that are free, in
+  // whole steps.
+  bool counts_taken = false;
   Amount step = 1;
   bool first_for_one = false;          // a job of one node gets the first that will do
   View<const std::int64_t> weights{};  // N, nodes of little weight first; none: all are alike

@@ -160,9 +160,8 @@ NodeChoice Jobs::node_choice(const ClusterState& state, Id job) const {
       choice.step = std::max<Amount>(
           std::llround(static_cast<double>(rows_.cpus_per_task[job]) / resources.quantum[r]), 1);
   }
-  if (set_.rules.nodes_count_with_what_a_job_takes || devices)
-    choice.counts = NodeChoice::Counts::kTaken;
-  choice.first_for_one = set_.rules.one_node_is_the_first;
+  choice.counts_taken = set_.rules.nodes_count_with_what_a_job_takes || devices;
+  choice.first_for_one = set_.rules.one_node_is_the_first && rows_.max_nodes[job] <= 1;
   return choice;
 }
 

@@ -210,6 +210,7 @@ def row_columns(rows: Mapping[int, SlurmOperationSettings], count: int, s: Slurm
         "site": (0, np.float64, lambda own: own.site_factor),
         "nice": (0, np.float64, lambda own: own.nice),
         "cpus_per_task": (1, np.int32, lambda own: own.cpus_per_task),
+        "max_nodes": (1, np.int32, lambda own: own.max_nodes),
     }
     columns: dict[str, Any] = {}
     for name, (absent, dtype, of) in set_by.items() if rows else ():

@@ -41,6 +41,11 @@ class SlurmOperationSettings(RowSettings):
         description="--cpus-per-task of a job that asks for memory by cpu: until 22.05 free cpus count in"
         " multiples of it, where a node is chosen.",
     )
+    max_nodes: Annotated[int, Ge(1), Le(2**31 - 1)] = Field(
+        1,
+        description="Most nodes that it would take, where its request is for one: of --ntasks without --nodes"
+        " the tasks. From 26.05 on a job that takes one at most gets the first that will do.",
+    )
     time_min: Duration | None = Field(
         None,
         description="--time-min: the limit that a backfill pass starts and plans it with, if that is less.",

@@ -42,7 +42,7 @@ def _chosen(world: World, room: Room, job: Job, request: Request, usable: Sequen
     weight = world.settings.node_weights
     count = sum(q.count for q in job.requests if not world.only_licences(q))
     whole = world.settings.SelectType == "select/linear" or job.whole_nodes
-    if world.since("26.05") and count == 1 and not whole:
+    if world.since("26.05") and count == 1 and job.own.get("max_nodes", 1) == 1 and not whole:
         return [min(usable, key=lambda node: weight.get(node, 1))] if usable else []
     cpus = _counted(world, room, job, request, usable)
     runs, chosen = _runs(world, usable), list[str]()

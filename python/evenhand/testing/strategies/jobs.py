@@ -132,6 +132,8 @@ def _job(pick: Pick, name: str, waits: bool, plain: bool) -> dict[str, Any]:
         settings["time_min"] = pick((5.0, 60.0))
     if waits and _rare(pick, plain):
         settings["cpus_per_task"] = 2
+    if waits and _rare(pick, plain):
+        settings["max_nodes"] = 2
     if pick((False, True)):
         row["user"] = pick(("ann", "bob"))
     if pick(range(4)) == 0:

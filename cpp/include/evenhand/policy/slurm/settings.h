@@ -156,6 +156,7 @@ struct JobRows {
   Beside<double> site = Absent(0.0), nice = Absent(0.0);
   Beside<Index> preemption_cost = Absent(Index{1});
   Beside<Index> cpus_per_task = Absent(Index{1});  // with memory by cpu
+  Beside<Index> max_nodes = Absent(Index{1});      // that it might have, though it asks for one
 
   // Settings of rows that came or changed, or are put without any.
   void put(std::span<const Id> of, const JobRows& cells) {
@@ -166,7 +167,8 @@ struct JobRows {
       (this->*column).put(of, cells.*column);
     for (const auto column : {&JobRows::site, &JobRows::nice})
       (this->*column).put(of, cells.*column);
-    for (const auto column : {&JobRows::preemption_cost, &JobRows::cpus_per_task})
+    for (const auto column :
+         {&JobRows::preemption_cost, &JobRows::cpus_per_task, &JobRows::max_nodes})
       (this->*column).put(of, cells.*column);
   }
 };
