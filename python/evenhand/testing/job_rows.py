@@ -32,8 +32,12 @@ Free = dict[str, dict[str, float]]
 def steps(run: JobPlan) -> Iterator[tuple[str, list[str], Free, list[str]]]:
     """Yield jobs for which others end: victims, and what is free for the job once these have gone, too.
 
-    What is leaving counts for the job that it leaves for, and for no other one.
+    What is leaving counts for the job that it leaves for. Where others may count on it, too, in its grace
+    time, only the first step is yielded, if nothing leaves yet.
     """
+    again = run.settings.victim_selection == "reorder" and _has_grace(run)
+    if again and any(a.get("state", "running") == "preempting" for a in run.allocations.values()):
+        return
     now = free_room(run, leaving=False)
     decided = run.plan["decisions"]
     seen: set[str] = set()
@@ -54,6 +58,17 @@ def steps(run: JobPlan) -> Iterator[tuple[str, list[str], Free, list[str]]]:
             add(free, v["node"], v["freed"], 1)
         if all(v["mode"] != "suspend" for v in mine) and is_plain(run, job):
             yield job, victims, free, nodes_of(run, job)
+        if again:
+            return
+
+
+def _has_grace(run: JobPlan) -> bool:
+    s = run.settings
+    parts = (*s.partitions.values(), *s.qos.values())
+    leaving = [a for a in run.allocations.values() if a.get("state", "running") == "preempting"]
+    return any(part.GraceTime for part in parts) or any(
+        (a.get("deadline") or 0) > run.snapshot["now"] for a in leaving
+    )
 
 
 def is_plain(run: JobPlan, job: str) -> bool:

@@ -356,19 +356,25 @@ def test_the_back_off_ends_at_its_very_length(ago: float, victims: dict[str, lis
         assert [r.rule for r in plan.refusals] == ["preemption_backoff"]
 
 
-@pytest.mark.parametrize(("grace", "rules"), [(0.0, "waits_for_next_pass"), (20.0, "waits_for_victims")])
-def test_no_victim_is_told_twice(grace: float, rules: str) -> None:
-    """In grace time it still runs; another victim goes for the second job then, and never the same."""
+@pytest.mark.parametrize(
+    ("grace", "selection", "second"),
+    [(0.0, "reorder", None), (20.0, "reorder", None), (20.0, "prefix", ["m2"])],
+)
+def test_no_victim_is_told_twice(grace: float, selection: str, second: list[str] | None) -> None:
+    """In grace time it still runs, and is the first that the second job would take, too: nothing else goes.
+
+    Where victims are not selected as the system does, another one goes for that job.
+    """
     tiers = {name: {**tier, "GraceTime": grace} for name, tier in TIERS.items()}
     data = cluster(
         3,
         [running("m1", "mid", "n1"), running("m2", "mid", "n2"), running("l3", "low", "n3")],
         [waiting("H1", "high"), waiting("H2", "high")],
     )
-    _, victims, found = outcome(data, {**BACKFILL, "partitions": tiers}, ("backfill",))
-    told = [job for jobs in victims.values() for job in jobs]
-    assert len(told) == len(set(told))
-    assert found["H2"] == rules
+    settings = {**BACKFILL, "partitions": tiers, "victim_selection": selection}
+    _, victims, found = outcome(data, settings, ("backfill",))
+    assert victims == {"H1": ["l3"]} | ({"H2": second} if second else {})
+    assert found["H2"] == ("waits_for_victims" if second else "waits_for_next_pass")
 
 
 def test_a_plan_names_which_room_may_be_lost() -> None:

@@ -66,6 +66,8 @@ Outcome Run::preempt(Id job, JobRequest& job_request, const std::uint8_t* open) 
       note_sharing(job_request, candidates, choice.victims, choice.spots);
       return preempt_candidates(job, job_request, choice.victims, choice.spots, leaving);
     case Way::How::kEnds:
+      if (std::ranges::all_of(choice.victims, [this](Index i) { return of(i).leaves; }))
+        return wait_for_others(job);
       note(job_request, candidates, &choice);
       count(choice, std::move(question));
       end(job, job_request, choice.victims, choice.spots);
@@ -134,7 +136,8 @@ Way Run::way_within_caps(Id job, JobRequest& job_request, const Occupancy& base,
     if (found.how == Way::How::kNone || found.how == Way::How::kUnsaid) return found;
     victims.clear();
     if (workspace.pace.has_caps())
-      for (const Index i : found.choice.victims) victims.push_back(of(i).operation);
+      for (const Index i : found.choice.victims)
+        if (!of(i).leaves) victims.push_back(of(i).operation);
     const bool again = caps.again(workspace.state, victims, victims, found.choice.proof);
     found.choice.proof = caps.proof();
     if (!again) return found;
@@ -152,7 +155,7 @@ void Run::hold_by_pace(Id job, const JobRequest& job_request, Occupancy base) {
   if (!workspace.pace.on()) return;
   Spared first;
   for (const RunningJob& other : workspace.running) {
-    if (other.gone || workspace.standing(job, other) != Outcome::kTaken) continue;
+    if (other.gone || other.leaves || workspace.standing(job, other) != Outcome::kTaken) continue;
     workspace.give(base, other, 1);
     if (first.why == Outcome::kTaken) first = workspace.spared(other);
   }
@@ -167,7 +170,7 @@ Column<Index> Run::candidates_of(Id job, const JobRequest& job_request) {
   for (const RunningJob& other : workspace.running) {
     const Time spared = other.start + jobs().exempt[other.operation];
     const bool young = spared > workspace.state.now();
-    if (other.gone || !(young || follows(other))) continue;
+    if (other.gone || other.leaves || !(young || follows(other))) continue;
     const Outcome standing = workspace.standing(job, other);
     if (standing == Outcome::kRanTooShort) due(spared);
     if (follows(other)) note_standing(job, job_request.parts().front().request, other);
@@ -198,7 +201,9 @@ void Run::end(Id job, const JobRequest& job_request, const Column<Index>& victim
   count_use(job);
   held_.push_back({job, spots});
   Time gone = workspace.state.now();
-  for (const Index i : victims) gone = std::max(gone, take(job, job_request, i, spots, step));
+  for (const Index i : victims)
+    gone = std::max(
+        gone, of(i).leaves ? workspace.gone_by(of(i)) : take(job, job_request, i, spots, step));
   for (const Spot& spot : spots) {
     if (spot.node == kNoId) continue;  // licences are not held
     const Amount* needed = workspace.amounts(spot.request);
@@ -217,6 +222,15 @@ void Run::end(Id job, const JobRequest& job_request, const Column<Index>& victim
     ++tally.reservations;
   }
   memory_.last_preempt.set(job, workspace.state.now());
+}
+
+// All that it would preempt leaves already, for others: nothing more leaves, and it is not looked
+// for again before long.
+Outcome Run::wait_for_others(Id job) {
+  Mark& mark = this->mark(job);
+  mark.served = mark.waits_for_others = true;
+  memory_.last_preempt.set(job, workspace.state.now());
+  return Outcome::kWaitsForNextPass;
 }
 
 void Run::count(const Choice& choice, MinimumQuestion question) {
@@ -275,6 +289,8 @@ Time Run::take(Id job, const JobRequest& job_request, Index victim, const std::v
     ++tally.victims;
   }
   other.gone = true;
+  other.leaves = d.mode != Mode::kSuspend && d.grace > 0;
+  other.leaves_for = job;
   workspace.pace.took(workspace.state, other.operation);
   mark(other.operation).gone_for = job;
   ++tally.victim_jobs;

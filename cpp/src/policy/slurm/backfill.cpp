@@ -162,6 +162,7 @@ Outcome Run::plan_job(BackfillPass& pass, Id job, JobRequest& job_request) {
 
 Outcome Run::start_now(BackfillPass& pass, Id job, JobRequest& job_request) {
   if (marked(job).has_victims) return Outcome::kWaitsForVictims;
+  if (marked(job).waits_for_others) return Outcome::kWaitsForNextPass;
   const Outcome rule = select(job, job_request, open_.data());
   pass.has_victims[job] = marked(job).has_victims;
   return rule;

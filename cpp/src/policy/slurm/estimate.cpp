@@ -23,9 +23,11 @@ std::shared_ptr<const CandidateSet> Run::candidate_set(Id job) {
           ? set().asks_priority_in(j.partition[o])
           : qos != kNoId && (set().priority || quality.priority[qos] || quality.lists(qos, qos));
   const double priority = by_priority ? j.priority[o] : 0;
-  const bool runs = std::ranges::any_of(workspace.state.allocations_of(job),
-                                        [&](Id slot) { return workspace.state.holds(slot); });
-  if (!runs)  // it would be no candidate of its own
+  // It would be no candidate of its own, nor is what leaves for it.
+  const bool apart = marked(job).has_victims || workspace.leaves_for(job) ||
+                     std::ranges::any_of(workspace.state.allocations_of(job),
+                                         [&](Id slot) { return workspace.state.holds(slot); });
+  if (!apart)
     for (const auto& known : candidate_sets_)
       if (known->partition == j.partition[o] && known->qos == j.qos[o] &&
           known->tier == j.tier[o] && known->priority == priority)
@@ -38,8 +40,10 @@ std::shared_ptr<const CandidateSet> Run::candidate_set(Id job) {
                    .jobs = workspace.candidates(job),
                    .has = Column<std::uint8_t>(workspace.running.size(), 0)});
   if (candidate_sets_.size() >= kMostSets) candidate_sets_.clear();
-  if (!runs) candidate_sets_.push_back(made);
+  if (!apart) candidate_sets_.push_back(made);
   CandidateSet& found = *made;
+  for (const Index i : found.jobs)
+    if (of(i).leaves) found.leaving.push_back(of(i).operation);
   if (!has_ends_) return made;  // the rest is for estimates
   Occupancy room = workspace.room;
   for (const Index i : found.jobs) {
@@ -190,7 +194,7 @@ void Run::collect_ends() {
   candidate_sets_.clear();
   const Time now = workspace.state.now();
   for (Size i = 0; i < workspace.running.size(); ++i)
-    if (const RunningJob& job = workspace.running[i]; !job.gone)
+    if (const RunningJob& job = workspace.running[i]; !job.gone && !job.leaves)
       ends_.push_back({end_of(job), job.operation, End::Of::kRunning, static_cast<Index>(i)});
   for (const Index i : gone_)
     if (const Time grace = jobs().grace[of(i).operation]; grace > 0)
@@ -226,9 +230,10 @@ bool Run::is_listed(const End& end, Id job, const CandidateSet& wanted) const {
     case End::Of::kRunning:
       return !of(end.which).gone && !wanted.has[end.which];
     case End::Of::kVictim:
-      return marked(end.job).gone_for != job;
+      return marked(end.job).gone_for != job && !wanted.has[end.which];
     case End::Of::kLeaving:
-      return workspace.state.leaving_at(static_cast<Id>(end.which))->beneficiary.operation != job;
+      return workspace.state.leaving_at(static_cast<Id>(end.which))->beneficiary.operation != job &&
+             std::ranges::find(wanted.leaving, end.job) == wanted.leaving.end();
     case End::Of::kBegun:
       return true;
   }

@@ -28,12 +28,15 @@ Id Run::held_up_by(Id job, const JobRequest* job_request) const {
 Facts Run::facts_of(Id job, Outcome rule, const JobRequest* job_request) const {
   Facts facts;
   if (rule == Outcome::kBehindFirstWaiting || rule == Outcome::kWaitsForNextPass) {
-    if (const Id by = held_up_by(job, job_request); by != kNoId) {
+    const bool others = marked(job).waits_for_others;
+    if (const Id by = held_up_by(job, job_request); by != kNoId && !others) {
       facts.operations.emplace_back("behind", by);
     } else if (job_request != nullptr) {
       Column<Id> nodes;  // on which something ends for others
       for (const Id n : jobs().nodes())
-        if (ending_[n] != kNoId && ending_[n] != job && job_request->touches(n)) nodes.push_back(n);
+        if (job_request->touches(n) &&
+            (others ? leaves_node(n, job) : ending_[n] != kNoId && ending_[n] != job))
+          nodes.push_back(n);
       if (!nodes.empty()) facts.nodes.emplace_back("ending_on", std::move(nodes));
     }
   } else if (rule == Outcome::kPreemptionBackoff) {
@@ -55,11 +58,20 @@ Facts Run::facts_of(Id job, Outcome rule, const JobRequest* job_request) const {
   return facts;
 }
 
+// Whether a job that may be counted on once more stands on a node.
+bool Run::leaves_node(Id node, Id job) const {
+  return std::ranges::any_of(workspace.running, [&](const RunningJob& other) {
+    return workspace.serves_again(job, other) &&
+           std::ranges::find(workspace.nodes(other), node) != workspace.nodes(other).end();
+  });
+}
+
 // How every other running job stands to a job whose request is followed.
 void Run::note_standings(Id job) {
   Column<Outcome> verdicts;
   const Time due = workspace.pace.due();
   for (const RunningJob& other : workspace.running) {
+    if (other.leaves && !other.gone) continue;
     Outcome why = other.gone ? Outcome::kAlreadyPreempting : workspace.standing(job, other);
     if (why == Outcome::kTaken) why = workspace.spared(other).why;
     verdicts.push_back(why);
@@ -142,7 +154,7 @@ void Run::note_leaving(Id job, Id request, const std::vector<Spot>& spots) {
   if (recorder_ == nullptr || recorder_->slot == kNoId) return;
   const Time due = workspace.pace.due();
   for (const RunningJob& other : workspace.running) {
-    if (other.gone || !follows(other)) continue;
+    if (other.gone || other.leaves || !follows(other)) continue;
     note_standing(job, request, other);
     if (workspace.standing(job, other) != Outcome::kTaken ||
         workspace.spared(other).why != Outcome::kTaken)
@@ -168,8 +180,9 @@ void Run::note(const JobRequest& job_request, const Column<Index>& candidates,
     return std::ranges::find(in, i) != in.end();
   };
   const Id request = job_request.parts().front().request;
+  const auto runs_on = [this](Index i) { return !of(i).leaves; };
   for (const Index i : candidates) {
-    if (!follows(of(i))) continue;
+    if (!follows(of(i)) || !runs_on(i)) continue;
     const Outcome outcome = choice != nullptr && has(choice->victims, i) ? Outcome::kTaken
                             : choice != nullptr && has(choice->considered, i)
                                 ? off_or_spare(of(i), *choice)
@@ -187,10 +200,12 @@ void Run::note(const JobRequest& job_request, const Column<Index>& candidates,
         if (job_request.touches(node)) open.push_back(node);
       facts.nodes.emplace_back("open", std::move(open));
     }
-    const auto place = std::ranges::find(candidates, i) - candidates.begin();
-    facts.numbers.emplace_back("place", place + 1);
-    facts.numbers.emplace_back("candidates", candidates.size());
-    facts.numbers.emplace_back("victims", choice != nullptr ? choice->victims.size() : 0);
+    const auto count = [&](auto from, auto to) { return std::ranges::count_if(from, to, runs_on); };
+    const auto begin = candidates.begin();
+    facts.numbers.emplace_back("place", count(begin, std::ranges::find(candidates, i)) + 1);
+    facts.numbers.emplace_back("candidates", count(begin, candidates.end()));
+    facts.numbers.emplace_back(
+        "victims", choice != nullptr ? std::ranges::count_if(choice->victims, runs_on) : 0);
     Column<Id> nodes;
     if (choice != nullptr)
       for (const Spot& spot : choice->spots)

@@ -54,7 +54,8 @@ struct Mark {
   bool served = false;   // it started, or others leave for it
   bool counted = false;  // what it takes counts against its limits
   bool started = false, has_victims = false;
-  bool is = false;  // there is one
+  bool waits_for_others = false;  // what it would preempt leaves for those
+  bool is = false;                // there is one
 };
 
 // All that may be preempted for jobs of one standing, and what they give back.
@@ -63,6 +64,7 @@ struct CandidateSet {
   std::int32_t tier;
   double priority;
   Column<Index> jobs;        // in Workspace::running
+  Column<Id> leaving{};      // those of them that leave already
   Column<std::uint8_t> has;  // Workspace::running
   Column<Amount> gives{};    // (N + 1) x R
   Column<std::int32_t> occupants{}, exclusives{};
@@ -171,6 +173,7 @@ class Run {
                              const std::vector<Spot>& spots, bool leaving);
   void end(Id job, const JobRequest& job_request, const Column<Index>& victims,
            const std::vector<Spot>& spots);
+  Outcome wait_for_others(Id job);
   void count(const Choice& choice, MinimumQuestion question);  // of the step that comes
   Time take(Id job, const JobRequest& job_request, Index victim, const std::vector<Spot>& spots,
             Id step);
@@ -306,6 +309,7 @@ class Run {
                     bool emptied);
   void note_nodes(const JobRequest& job_request, const JobRequest::Part& part, Outcome rule);
   void note_asking(Facts& facts, Id job) const;
+  bool leaves_node(Id node, Id job) const;
   void note_standings(Id job);
   void note_standing(Id job, Id request, const RunningJob& other);
   void note_leaving(Id job, Id request, const std::vector<Spot>& spots);

@@ -80,7 +80,7 @@ void Workspace::refresh(const Jobs::Changed& changed, bool with_running) {
       return dropped(job);
     });
   for (RunningJob& job : running) {
-    job.gone = false;
+    if (std::exchange(job.gone, false)) job.leaves = false;
     job.key.submitted.second = state.operations().keys().rank(job.operation);  // as others came
   }
   const auto known = static_cast<std::ptrdiff_t>(running.size());
@@ -136,11 +136,20 @@ RunningJob Workspace::job_of(Id operation, Column<Id>& slots) {
 void Workspace::collect(Id operation) {
   held_.clear();
   away_.clear();
+  leaving_.clear();
   for (const Id slot : state.allocations_of(operation)) {
     if (state.holds(slot)) held_.push_back(slot);
     if (state.away(slot)) away_.push_back(slot);
+    if (state.leaving_at(slot) != nullptr) leaving_.push_back(slot);
   }
-  if (!held_.empty()) running.push_back(job_of(operation, held_));
+  if (!held_.empty()) {
+    running.push_back(job_of(operation, held_));
+  } else if (!leaving_.empty()) {
+    const Id whose = state.leaving_at(leaving_.front())->beneficiary.operation;
+    running.push_back(job_of(operation, leaving_));
+    running.back().leaves = true;
+    running.back().leaves_for = whose;
+  }
   if (!away_.empty()) stopped.push_back(job_of(operation, away_));
 }
 
@@ -193,12 +202,31 @@ Spared Workspace::spared(const RunningJob& job) const {
   return pace.spared(state, job.operation, job.start, known ? last : kNoTime);
 }
 
+Time Workspace::gone_by(const RunningJob& job) const {
+  Time last = kNoTime, end = kNoTime;
+  for (const Id slot : slots(job)) {
+    last = std::max(last, state.allocations().get(&AllocationColumns::deadline, slot, kNoTime));
+    end = std::max(end, state.allocations().get(&AllocationColumns::planned_end, slot, kNoTime));
+  }
+  if (!job.gone) return last;
+  const Time until = state.now() + jobs.grace[job.operation];
+  return end != kNoTime && end >= state.now() ? std::min(until, end) : until;
+}
+
+bool Workspace::serves_again(Id preemptor, const RunningJob& job) const {
+  return job.leaves && job.leaves_for != preemptor && !settings.gang &&
+         settings.selection == Selection::kReorder && gone_by(job) > state.now();
+}
+
 Column<Index> Workspace::candidates(Id preemptor) const {
   Column<Index> out;
-  for (std::size_t i = 0; i < running.size(); ++i)
-    if (!running[i].gone && standing(preemptor, running[i]) == Outcome::kTaken &&
-        spared(running[i]).why == Outcome::kTaken)
+  for (std::size_t i = 0; i < running.size(); ++i) {
+    const RunningJob& job = running[i];
+    if ((job.gone || job.leaves) && !serves_again(preemptor, job)) continue;
+    if (standing(preemptor, job) == Outcome::kTaken &&
+        (job.leaves || spared(job).why == Outcome::kTaken))
       out.push_back(static_cast<Index>(i));
+  }
   return out;
 }
 

@@ -183,6 +183,8 @@ class Backfill(Main):
         """Start a job or preempt for it on nodes that are kept for no job; return why it waits."""
         if job in self.told:
             return "waits_for_victims"
+        if job in self.counting_on_others:
+            return "waits_for_next_pass"
         rule = self.select(job, frozenset(self.world.nodes) - free)
         if rule == "waits_for_victims" and job in self.told:
             this.told.append(job)
@@ -338,7 +340,7 @@ class Backfill(Main):
 
     def _ends(self, wanted: list[Job], leaving: list[_End]) -> list[_End]:
         """Return what ends when, but for jobs that may be preempted."""
-        found = list(leaving)
+        found = [(end, parts) for end, parts in leaving if parts[0][2] not in wanted]
         found += [
             (self._end_of(other), [(a.node, a.amounts, other) for a in other.running])
             for other in self.world.jobs

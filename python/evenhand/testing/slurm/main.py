@@ -20,13 +20,8 @@ __all__ = ["Main"]
 
 #: Rules of jobs that more room would help, least telling first.
 _WAITS = (
-    "behind_first_waiting",
-    "waits_for_next_pass",
-    "preemption_disabled",
-    "no_eligible_victims",
-    "no_room_even_with_victims",
-    "dry_run_omits_victims",
-    "preemption_backoff",
+    *("behind_first_waiting", "waits_for_next_pass", "preemption_disabled", "no_eligible_victims"),
+    *("no_room_even_with_victims", "dry_run_omits_victims", "preemption_backoff"),
 )
 #: A job was not looked at, or only on what others left to it.
 _UNSEEN = ("behind_first_waiting", "waits_for_next_pass")
@@ -50,6 +45,7 @@ class Main:
         self.resumed: list[Job] = []
         self.served: list[Job] = []
         self.told: list[Job] = []
+        self.counting_on_others: list[Job] = []
         self.behind = False  # in the backfill pass
         self.begun: list[tuple[float, list[tuple[Request, str | None]], Job]] = []
         self.limits = Limits(world)
@@ -303,12 +299,12 @@ class Main:
             return "no_eligible_victims"
         while True:
             how, spots, victims = self._way(job, base.copy(), wanted, blocked, leaving)
-            beyond = world.beyond_caps(victims)
+            beyond = world.beyond_caps([other for other in victims if not other.in_grace])
             if not beyond:
                 break
             wanted = [other for other in wanted if other not in beyond]
         if how == "end":
-            return self._end(job, spots, victims)
+            return self._end(job, spots, [other for other in victims if not other.in_grace])
         if how == "suspend":
             self._suspend(job, spots, victims)
             return None
@@ -406,11 +402,17 @@ class Main:
             self.gone.append(victim)
             self.world.pace.took(victim.name, victim.pool)
             self.whom.append((victim, job))
+            if word != "suspend" and self.world.grace(victim) > 0:
+                victim.in_grace, victim.leaves_for = True, str(job.name)
             if word != "suspend" and self.world.grace(victim) == 0:
                 for node in victim.nodes:
                     self.ending.setdefault(node, set()).add(str(job.name))
 
     def _end(self, job: Job, spots: Spots, victims: list[Job]) -> str:
+        if not victims:  # all leave already, for others
+            self.counting_on_others.append(job)
+            self.served.append(job)
+            return "waits_for_next_pass"
         self._leave(job, victims)
         self.told.append(job)
         self.held.append((job, spots))

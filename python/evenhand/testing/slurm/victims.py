@@ -58,14 +58,21 @@ def standing(world: World, asks: Job, job: Job, now: float) -> str:
     honoured = {"honoured": True, "ignored": False, "by_release": world.since("26.05")}[s.gang_exempt_time]
     if job.exempt(s) > 0 and now < job.start + job.exempt(s) and (honoured or not shadow):
         return "ran_too_short"
-    if not all(a.preemptible for a in job.running):
+    if not all(a.preemptible for a in job.parts):
         return "not_preemptible_flag"
     if mode == "SUSPEND" and job.partition.OverSubscribe[:3] not in ("YES", "FOR"):
         return "suspend_not_allowed"
     if job.nodes & world.partition_nodes(asks):
         return "taken"
-    lends = s.reclaim_licenses and any(a.amounts.get(r, 0) > 0 for a in job.running for r in world.licences)
+    lends = s.reclaim_licenses and any(a.amounts.get(r, 0) > 0 for a in job.parts for r in world.licences)
     return "taken" if lends else "outside_partition"
+
+
+def serves_again(world: World, asks: Job, job: Job) -> bool:
+    """Whether a job in its grace time is counted on by another one than it leaves for: it still runs."""
+    s = world.settings
+    plain = s.victim_selection == "reorder" and "GANG" not in split_mode(s.PreemptMode)[1]
+    return plain and job.in_grace and job.leaves_for != str(asks.name)
 
 
 def candidates(world: World, asks: Job, gone: Sequence[Job], now: float) -> list[Job]:
@@ -74,10 +81,12 @@ def candidates(world: World, asks: Job, gone: Sequence[Job], now: float) -> list
     found = [
         job
         for job in sorted(world.jobs, key=lambda job: (job.submitted, job.row))
-        if job.running
-        and job not in gone
+        if (
+            serves_again(world, asks, job)
+            if job.in_grace
+            else job.running and job not in gone and world.spared(job) is None
+        )
         and standing(world, asks, job, now) == "taken"
-        and world.spared(job) is None
     ]
     gang = "GANG" in split_mode(s.PreemptMode)[1] and s.PreemptType == "preempt/partition_prio"
     if s.youngest_first and not gang:
@@ -100,7 +109,7 @@ def freed(world: World, job: Job, allocation: Allocation, stays: bool = False) -
 
 def leave(world: World, room: Room, job: Job, stays: bool = False) -> None:
     """Let a job leave a room; licences are looked at only if they are reclaimed."""
-    for allocation in job.running:
+    for allocation in job.parts:
         gives = freed(world, job, allocation, stays)
         if not world.settings.reclaim_licenses:
             gives = {r: v for r, v in gives.items() if r not in world.licences}
@@ -160,7 +169,7 @@ def choose(
             return any(node in job.nodes for _, node in spots)
         need = {r: sum(q.count * q.amounts.get(r, 0) for q in asks.requests) for r in world.licences}
         lacks = any(v > base.free[None].get(r, 0) for r, v in need.items() if v > 0)
-        lends = lacks and any(a.amounts.get(r, 0) > 0 for a in job.running for r, v in need.items() if v > 0)
+        lends = lacks and any(a.amounts.get(r, 0) > 0 for a in job.parts for r, v in need.items() if v > 0)
         return lends or any(node in job.nodes for _, node in spots)
 
     useful = [job for job in wanted if helps(job)]

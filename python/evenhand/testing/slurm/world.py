@@ -82,6 +82,9 @@ class Job:
     requests: list[Request] = field(default_factory=list)
     #: Name, partition and priority there, of each partition in which it is tried.
     turns: list[Turn] = field(default_factory=list)
+    #: It was preempted, and still runs in its grace time; for which job.
+    in_grace: bool = False
+    leaves_for: str | None = None
 
     def stand_in(self, turn: Turn) -> None:
         """Be in one of its partitions, whose turn it is."""
@@ -93,14 +96,19 @@ class Job:
         return [a for a in self.allocations if a.state in ("running", "suspended")]
 
     @property
+    def parts(self) -> list[Allocation]:
+        """What runs or, where nothing else does, leaves."""
+        return self.running or [a for a in self.allocations if a.state == "preempting"]
+
+    @property
     def nodes(self) -> frozenset[str]:
         """Where it runs."""
-        return frozenset(a.node for a in self.running if a.node is not None)
+        return frozenset(a.node for a in self.parts if a.node is not None)
 
     @property
     def start(self) -> float:
         """When its first part started."""
-        return min(a.start for a in self.running)
+        return min(a.start for a in self.parts)
 
     def mode(self, settings: SlurmSettings) -> str:
         """Return what becomes of it if it is preempted."""
@@ -309,6 +317,10 @@ def read_world(snapshot: Snapshot, settings: SlurmSettings, state: Mapping[str, 
                 None if whose is None else str(whose),
             )
         )
+    for job in jobs:
+        leaving = [] if job.running else job.parts
+        job.in_grace = any(a.deadline is not None and a.deadline > data.get("now", 0.0) for a in leaving)
+        job.leaves_for = leaving[0].beneficiary if leaving else None
     for q in data.get("requests", ()):
         if q.get("count", 1) == 0:
             continue

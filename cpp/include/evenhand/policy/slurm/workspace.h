@@ -33,6 +33,9 @@ struct RunningJob {
   Time start;
   bool willing = true;  // each of its allocations may be preempted
   bool gone = false;    // preempted in this run
+  // It was preempted, in this run or before, and still runs in its grace time; for which job.
+  bool leaves = false;
+  Id leaves_for = kNoId;
   Key key{};
 };
 
@@ -89,6 +92,11 @@ class Workspace {
   // May a job be preempted for another but for the pace: kTaken, or what stands in the way. O(1)
   // but for the nodes of the job.
   Outcome standing(Id preemptor, const RunningJob& job) const;
+  // Whether a job in its grace time is counted on once more, by another one than it leaves for: as
+  // it still runs, the system takes it for one that may be preempted.
+  bool serves_again(Id preemptor, const RunningJob& job) const;
+  // When a job that leaves has gone at the latest.
+  Time gone_by(const RunningJob& job) const;
   // All that may be preempted for a job and are not spared, in the order in which they are wanted.
   Column<Index> candidates(Id preemptor) const;
   Reason reason(Id preemptor, const RunningJob& job) const;
@@ -138,10 +146,10 @@ class Workspace {
   RunningJob job_of(Id operation, Column<Id>& slots);
 
   mutable Where where_;
-  Column<Id> slots_, nodes_;    // of what was collected, also of what has changed since
-  Index live_ = 0;              // of slots_
-  Column<Id> held_, away_;      // of one job
-  Column<std::uint8_t> stale_;  // jobs to be collected anew,
+  Column<Id> slots_, nodes_;          // of what was collected, also of what has changed since
+  Index live_ = 0;                    // of slots_
+  Column<Id> held_, away_, leaving_;  // of one job
+  Column<std::uint8_t> stale_;        // jobs to be collected anew,
   Column<Id> stale_jobs_;
   bool all_stale_ = true;            // or all are
   Column<std::uint8_t> is_touched_;  // N
