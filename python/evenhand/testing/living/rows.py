@@ -154,7 +154,8 @@ class Rows:
             case End(name):
                 self.drop("allocations", name)
             case Leave(name, deadline, whom, held):
-                kept = self._allocation(name, *HOLDING).get("held") if held is None else dict(held)
+                row = self._allocation(name, *HOLDING)
+                kept = row.get("held") if held is None else dict(held)
                 told = {"state": "preempting", "deadline": deadline, "beneficiary": whom, "held": kept}
                 self.change("allocations", name, **told)
             case Take(name, resources):
