@@ -216,9 +216,12 @@ bool EventReader::job(const EventCells& e, EventStep& s) {
 bool EventReader::resize(const EventCells& e, EventStep& s) {
   s.kind = EventStep::Kind::kResize;
   s.row = alive(e[F::kAllocation]);
-  return s.row != kNoId && state_.holds(s.row) &&
-         rows.amounts(e[F::kResources], s.amounts.data()) &&
-         fits(state_.asked(), state_.amounts(s.row), 1, s.amounts.data(), 1);
+  if (s.row == kNoId || !state_.holds(s.row)) return false;
+  if (!rows.amounts(e[F::kResources], s.amounts.data())) return false;
+  if (const Amount* kept = state_.kept(s.row))
+    for (std::size_t r = 0; r < state_.width(); ++r)
+      if (kept[r] > s.amounts[r]) return false;
+  return fits(state_.asked(), state_.amounts(s.row), 1, s.amounts.data(), 1);
 }
 
 bool EventReader::count(const EventCells& e, EventStep& s) {

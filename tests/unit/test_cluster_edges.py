@@ -51,6 +51,19 @@ def test_sums_may_reach_the_largest_amount(event: str, beyond: int) -> None:
             found.apply([{"event": event, **events[event]}])
 
 
+@pytest.mark.parametrize(("cpu", "allowed"), [(1.999, False), (2, True), (2.001, True)])
+def test_what_is_resized_has_what_it_would_keep(cpu: float, allowed: bool) -> None:
+    row = {"name": "a", "operation": "o", "node": "n", "resources": {"cpu": 3}, "held": {"cpu": 2}}
+    found = cluster(resources={"cpu": {"quantum": 0.001}}, allocations=[row])
+    event = {"event": "resize", "allocation": "a", "resources": {"cpu": cpu}}
+    if allowed:
+        found.apply([event])
+        assert eh.Snapshot.from_dict(found.snapshot().to_dict()) == found.snapshot()
+    else:
+        with pytest.raises(eh.InputError, match=r"'a' would keep more cpu than it has"):
+            found.apply([event])
+
+
 @pytest.mark.parametrize(("now", "allowed"), [(99.999999, False), (100, True), (100.000001, True)])
 def test_time_does_not_run_back(now: float, allowed: bool) -> None:
     found = cluster()

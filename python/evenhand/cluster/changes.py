@@ -253,6 +253,14 @@ def _held(stage: Stage, slot: int, event: Leave | Suspend, cells: Row) -> tuple[
     return held
 
 
+def _within(stage: Stage, slot: int, event: Resize, amounts: Sequence[int]) -> None:
+    """Refuse amounts below what an allocation would keep."""
+    for r, kept, amount in zip(stage.base.resources, stage.core.kept_of(slot).tolist(), amounts, strict=True):
+        if kept > amount:
+            message = f"the allocation {shorten(event.allocation)!r} would keep more {r} than it has"
+            refuse(f"resources.{r}", "held_within_resources", message)
+
+
 def _suspend(stage: Stage, event: Suspend, cells: Row) -> None:
     slot = _alive(stage, event.allocation)
     if stage.core.away(slot):
@@ -285,6 +293,7 @@ def _job(stage: Stage, event: Job, cells: Row) -> None:
 def _resize(stage: Stage, event: Resize, cells: Row) -> None:
     slot = _holding(stage, event.allocation, "resized")
     amounts = cells.amounts()
+    _within(stage, slot, event, amounts)
     _grow(stage.core.asked(), stage.core.amounts_of(slot).tolist(), amounts)
     stage.core.resize(slot, np.array(amounts, np.int64))
 

@@ -157,7 +157,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Resize:
-    """A running or suspended allocation holds another amount."""
+    """A running or suspended allocation holds another amount, no less than its ``held``."""
 
     allocation: Name
     resources: Mapping[str, Any]
