@@ -33,6 +33,12 @@ def of_policy(policy: Any, settings: str) -> dict[str, Any]:
     return made_by() | named | {"preset": getattr(policy, "preset", None), "settings": settings}
 
 
+def of_plans(policy: Any, settings: str, snapshot: Any) -> dict[str, Any]:
+    """Return `of_policy`, the fingerprint of a snapshot, and what the policy says of plans for it."""
+    made = of_policy(policy, settings) | {"snapshot": snapshot.fingerprint}
+    return made | (policy.made_for(snapshot) if hasattr(policy, "made_for") else {})
+
+
 def seed_of(rng: Any) -> int | str | None:
     """Return a seed as it can be written down."""
     return rng if rng is None or isinstance(rng, int) else f"a {type(rng).__name__}"

@@ -18,7 +18,7 @@ from evenhand.errors import InputError, Problem, shorten
 from evenhand.files import replace_file
 from evenhand.model import Snapshot
 from evenhand.plans.memory import fingerprint
-from evenhand.provenance import made_by, of_policy
+from evenhand.provenance import made_by, of_plans
 from evenhand.state import State
 from evenhand.systems.files import from_dict, written
 
@@ -85,9 +85,10 @@ def text_of(kept: Kept) -> str:
 
 def _made_by(kept: Kept) -> dict[str, Any]:
     """Return what a file was written by, and the fingerprints of what it begins with."""
-    policy = kept.policy
-    made = made_by() if policy is None else of_policy(policy, fingerprint(policy))
-    return made | {"snapshot": kept.snapshot.fingerprint}
+    policy, snapshot = kept.policy, kept.snapshot
+    if policy is None:
+        return made_by() | {"snapshot": snapshot.fingerprint}
+    return of_plans(policy, fingerprint(policy), snapshot)
 
 
 def _plain(value: Any) -> Any:

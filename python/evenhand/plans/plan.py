@@ -22,7 +22,7 @@ from evenhand.plans.memory import fingerprint, next_state
 from evenhand.plans.refusals import Refusals
 from evenhand.plans.savable import Savable
 from evenhand.plans.statuses import Groups, Statuses
-from evenhand.provenance import of_policy
+from evenhand.provenance import of_plans
 from evenhand.share_inputs import diagnostics_of, options_of
 from evenhand.shares import Shares
 from evenhand.state import State
@@ -244,9 +244,7 @@ class Plan(Frozen, Tabular, Savable):
             the fingerprints of its ``settings`` and of the ``snapshot``: O(cells) when first asked for.
             Under Slurm also ``release``, whose rules were followed.
         """
-        policy, snapshot = self.policy, self.snapshot
-        made = of_policy(policy, fingerprint(policy)) | {"snapshot": snapshot.fingerprint}
-        return made | (policy.made_for(snapshot) if hasattr(policy, "made_for") else {})
+        return of_plans(self.policy, fingerprint(self.policy), self.snapshot)
 
     @cached_property
     def counts(self) -> dict[str, int]:

@@ -330,6 +330,7 @@ class Slurm(Policy):
 
     def made_for(self, snapshot: Snapshot) -> Mapping[str, Any]:
         """Return the release by whose rules a snapshot is planned."""
+        self._expect(snapshot)
         return {"release": release_in_force(snapshot, self.settings)}
 
     def standing(self, snapshot: Snapshot, row: int) -> str:

@@ -136,10 +136,8 @@ def test_an_adapter_without_requests_is_named(tmp_path: Path) -> None:
 
 @pytest.fixture
 def cell(monkeypatch: pytest.MonkeyPatch) -> Engine:
-    """A cluster that the command line finds; it lives in the clock of this machine."""
-    import time
-
-    clock = Clock(time.time())
+    """A cluster that the command line finds; its jobs began long ago."""
+    clock = Clock()
     engine = Engine(full(), clock)
     for one in engine.jobs.values():
         one["start"] = clock.now - 1000.0
