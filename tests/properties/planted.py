@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from evenhand.testing.job_laws import JobPlan
-from evenhand.testing.job_rows import is_plain
+from evenhand.testing.job_rows import steps
 from evenhand.testing.priority_laws import Scheduled
 
 Plan = dict[str, Any]
@@ -129,11 +130,11 @@ def one_job_more(subject: Any) -> Plan | None:
 
 
 def told_of(subject: Any, plan: Plan, step: Any) -> bool:
-    """Whether the laws of victims speak of a step: under Slurm not of jobs that ask for several things."""
+    """Whether the laws of victims speak of a step: under Slurm not of each, see `job_rows.steps`."""
     row = first(plan, "preempt", step=step)
-    return row is not None and (
-        not isinstance(subject, JobPlan) or is_plain(subject, row["beneficiary"]["operation"])
-    )
+    if row is None or not isinstance(subject, JobPlan):
+        return row is not None
+    return row["beneficiary"]["operation"] in {job for job, *_ in steps(replace(subject, plan=plan))}
 
 
 def needless(subject: JobPlan, row: Mapping[str, Any], jobs: list[str], own: list[Any]) -> bool:

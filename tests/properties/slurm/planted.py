@@ -13,7 +13,7 @@ from evenhand.testing.job_queue_laws import (
     waits_for_room,
 )
 from evenhand.testing.job_rows import candidates, count_of, running
-from tests.properties.planted import Defect, Plan, copied, start_of
+from tests.properties.planted import Defect, Plan, copied, start_of, told_of
 
 __all__ = ["OF_QUEUES"]
 
@@ -150,7 +150,7 @@ def preempts_for_the_first_that_fits(subject: JobPlan) -> Plan | None:
             rest["refusals"] = [*rest["refusals"], {"request": request["name"], "rule": "waits_for_victims"}]
             plan = preempting(JobPlan(subject.snapshot, rest, subject.settings), request, own)
             plan["decisions"] = [*plan["decisions"][-len(own) - 1 :], *plan["decisions"][: -len(own) - 1]]
-            return plan
+            return plan if told_of(subject, plan, plan["decisions"][0]["step"]) else None
     return None
 
 
