@@ -24,7 +24,6 @@ _WAITS = (
     *("no_room_even_with_victims", "dry_run_omits_victims", "preemption_backoff"),
 )
 #: A job was not looked at, or only on what others left to it.
-_UNSEEN = ("behind_first_waiting", "waits_for_next_pass")
 _HOLDS = ("waits_for_victims", "waits_for_next_pass")
 
 
