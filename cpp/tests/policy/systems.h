@@ -123,6 +123,7 @@ struct SlurmSystem {
       parts.suspendable.push_back(random.chance(50));
       parts.exclusive.push_back(random.chance(10));
       parts.down.push_back(random.chance(2));
+      parts.priority.push_back(random.chance(20));
       parts.max_time.push_back(random.chance(90) ? kNoTime : seconds(300) + 1);
       parts.default_time.push_back(random.chance(90) ? kNoTime : seconds(300) + 1);
       parts.factor.push_back(random.below(4));
@@ -139,6 +140,7 @@ struct SlurmSystem {
       quality.grace.push_back(random.chance(60) ? 0 : seconds(60));
       quality.exempt.push_back(random.chance(75) ? kNoTime : seconds(900));
       quality.factor.push_back(random.below(4));
+      quality.priority.push_back(random.chance(20));
     }
     for (int i = 0; i < kQualities * kQualities; ++i) quality.preempts.push_back(random.chance(70));
     for (int r = 0; r < t.resource_count(); ++r) s.suspend_frees.push_back(random.chance(60));
