@@ -137,7 +137,7 @@ class LiveClusterMachine(RuleBasedStateMachine):
 
     @rule(pick=_choices)
     def is_written_and_read(self, pick: Pick) -> None:
-        """Go on with a copy, a pickle or a file."""
+        """Continue with a copy, a pickle or a file."""
         self._do("elsewhere", pick)
 
     @rule(pick=_choices)

@@ -377,7 +377,7 @@ class Life:
                 compare.same(live, rounded, f"usage of {name!r}")
 
     def elsewhere(self, pick: Pick) -> None:
-        """Go on with a copy, with what was pickled, or with what was saved and loaded."""
+        """Continue with a copy, with what was pickled, or with what was saved and loaded."""
         from evenhand.cluster import Cluster
 
         way = pick(("copy", "pickle", "pickle", "file"))
