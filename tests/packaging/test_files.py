@@ -28,11 +28,16 @@ def tracked() -> list[Path]:
         )
         names = [n for n in listing.stdout.decode().split("\0") if n]
     except (OSError, subprocess.CalledProcessError):
-        skip = {".venv", "build", "_build", "__pycache__", ".git"}
-        names = [
-            p.relative_to(ROOT).as_posix() for p in ROOT.rglob("*") if p.is_file() and not skip & set(p.parts)
-        ]
+        names = [p.relative_to(ROOT).as_posix() for p in ROOT.rglob("*") if p.is_file()]
+        names = [n for n in names if not _made(Path(n))]
     return [Path(n) for n in names if (ROOT / n).is_file()]
+
+
+def _made(path: Path) -> bool:
+    """Whether a build, the documentation or a tool wrote it."""
+    folders = path.parts[:-1]
+    hidden = any(folder.startswith(".") for folder in folders) and folders[0] != ".ci"
+    return hidden or bool({"build", "_build", "__pycache__", "generated", "jupyter_execute"} & set(folders))
 
 
 def lines(path: Path) -> int:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import evenhand as eh
 from tests.unit.slurm.test_passes import BACKFILL, TIERS, cluster, outcome, running, waiting
 from tests.unit.slurm.test_releases import starts_in
 
@@ -167,3 +168,30 @@ def test_a_full_timeline_ends_a_pass_at_the_next_plan(size: int, starts: bool) -
     assert "S" in found
     assert ("L" in found) == starts
     assert starts or rules["L"] == "waits_for_next_pass"
+
+
+@pytest.mark.parametrize(
+    ("now", "due"),
+    [
+        *((1000, 1030), (1029.999999, 1030)),
+        *((1030, 1031), (1030.999999, 1031)),
+        *((1031, 1060), (1059.999999, 1060), (1060, None)),
+    ],
+)
+def test_a_plan_is_due_again_once_what_it_counts_on_to_end_has_not(now: float, due: float | None) -> None:
+    """At the end, a second later, as it counts in them, and after `KillWait`, 30 s."""
+    data = {
+        "now": now,
+        "resources": {"cpu": {}},
+        "nodes": [{"name": "n", "capacity": {"cpu": 4}}],
+        "operations": [{"name": "runs"}, {"name": "waits"}],
+        "allocations": [
+            {"name": "a", "operation": "runs", "node": "n", "resources": {"cpu": 4}, "start_time": 900}
+            | {"planned_end": 1030}
+        ],
+        "requests": [{"name": "r", "operation": "waits", "resources": {"cpu": 4}}],
+    }
+    snapshot = eh.Snapshot.from_dict(data)
+    assert eh.plan(snapshot, eh.policies.Slurm(SchedulerType="sched/backfill")).next_due == due
+    nothing_waits = eh.Snapshot.from_dict(data | {"requests": []})
+    assert eh.plan(nothing_waits, eh.policies.Slurm(SchedulerType="sched/backfill")).next_due is None

@@ -68,6 +68,7 @@ void Run::backfill() {
                    said != Outcome::kWaitsForVictims))
       rules_[i] = rule;
   }
+  if (pass.tests > pass.starts) due_at_next_end();
 }
 
 // Whether a pass looks at no more jobs of its partition or its user.

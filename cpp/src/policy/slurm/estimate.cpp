@@ -214,6 +214,17 @@ void Run::collect_ends() {
   std::ranges::stable_sort(ends_, std::less{}, End::key);
 }
 
+// What is counted on to end and does not is planned anew: at its end, once the second of its end is
+// over, and once `KillWait` is.
+void Run::due_at_next_end() {
+  const Time now = workspace.state.now();
+  for (const End& end : ends_) {
+    for (const Time later : {Time{0}, kMicrosecondsPerSecond, set().kill_wait})
+      if (end.at + later > now) due(end.at + later);
+    if (end.at > now) return;
+  }
+}
+
 void Run::complete(End& end) const {
   end.at = whole_second(end.at);
   end.rank = workspace.state.operations().keys().rank(end.job);

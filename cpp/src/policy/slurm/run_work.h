@@ -255,6 +255,7 @@ class Run {
   Size planned_by(Size first, Size last, Id job, const CandidateSet& wanted,
                   const std::vector<Spot>& spots) const;
   void collect_ends();
+  void due_at_next_end();
   void add_end(End end);
   void complete(End& end) const;
   Time end_of(const RunningJob& job) const;

@@ -30,15 +30,17 @@ struct Rules {
   bool expedites;                          // jobs requeued with precedence
 };
 
-constexpr Rules rules_of(Release release) {
-  return {.nodes_count_with_what_a_job_takes = release >= Release::k23_02,
-          .one_node_is_the_first = release >= Release::k26_05,
-          .estimates_from_the_instant_tried = release >= Release::k24_11,
-          .kept_until_rounded_up = release >= Release::k24_11,
-          .starts_at_an_end_on_its_nodes = release >= Release::k25_05,
-          .starts_with_its_whole_limit = release >= Release::k25_05,
-          .first_candidate_says_how = release >= Release::k24_11,
-          .expedites = release >= Release::k25_11};
+inline Rules rules_of(Release release) {
+  Rules rules{};
+  rules.nodes_count_with_what_a_job_takes = release >= Release::k23_02;
+  rules.one_node_is_the_first = release >= Release::k26_05;
+  rules.estimates_from_the_instant_tried = release >= Release::k24_11;
+  rules.kept_until_rounded_up = release >= Release::k24_11;
+  rules.starts_at_an_end_on_its_nodes = release >= Release::k25_05;
+  rules.starts_with_its_whole_limit = release >= Release::k25_05;
+  rules.first_candidate_says_how = release >= Release::k24_11;
+  rules.expedites = release >= Release::k25_11;
+  return rules;
 }
 
 }  // namespace evenhand::slurm
