@@ -140,9 +140,13 @@ slurm::Settings settings_of(const py::dict& values) {
   in.read("whole_nodes", s.whole_nodes);
   in.read("has_min_exempt_priority", s.has_min_exempt_priority);
   in.read("min_exempt_priority", s.min_exempt_priority);
+  bool exempt_by_release = false, plain_queue = false;
   in.read("gang_honours_exempt_time", s.gang_honours_exempt_time);
+  in.read("gang_exempt_by_release", exempt_by_release);
+  s.gang_honours_exempt_time |= exempt_by_release && s.rules.gang_honours_exempt_time;
   in.read("backfill", s.backfill);
-  in.read("first_come", s.first_come);
+  in.read("plain_queue", plain_queue);
+  s.first_come = plain_queue && s.rules.plain_queue_is_as_submitted;
   in.read("kill_wait", s.kill_wait);
   in.read("partition_job_depth", s.passes.partition_job_depth);
   in.read("sched_max_job_start", s.passes.sched_max_job_start);

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
+from evenhand.systems.slurm.columns import switches
 from evenhand.systems.slurm.releases import RELEASES, release_of
 from evenhand.systems.slurm.settings import SlurmSettings
 from evenhand.testing.slurm import reference_plan
@@ -111,6 +112,21 @@ def test_only_the_root_has_a_version() -> None:
     with pytest.raises(eh.InputError) as caught:
         eh.plan(eh.Snapshot.from_dict({**cluster(1, [], []), "pools": pools}), eh.policies.Slurm(**BACKFILL))
     assert caught.value.problems[0].field == "settings.slurm_version"
+
+
+def test_releases_differ_by_the_rules_of_the_core_alone() -> None:
+    """What Python hands to the core is the same for all of them but for the release itself."""
+    snapshot = eh.Snapshot.from_dict({"now": 0, "resources": {"cpu": {}}})
+    for more in (BACKFILL, {"SchedulerType": "sched/builtin", "PriorityType": "priority/basic"}):
+        for exempt in ("ignored", "by_release", "honoured"):
+            found = {
+                str({k: v for k, v in switches(snapshot, s).items() if k != "release"})
+                for s in (
+                    eh.policies.Slurm(**more, gang_exempt_time=exempt, release=release).settings
+                    for release in RELEASES
+                )
+            }
+            assert len(found) == 1
 
 
 def test_a_live_cluster_follows_the_release_of_its_snapshot() -> None:

@@ -62,11 +62,11 @@ def _mode(s: SlurmSettings, of: SlurmSettings | SlurmPartition | SlurmQos) -> in
     return BASES.index(split_mode(s.PreemptMode if of.PreemptMode is None else of.PreemptMode)[0])
 
 
-def _first_come(s: SlurmSettings, release: str) -> bool:
-    """Return whether jobs are tried as they were submitted, whatever their priority and QOS."""
+def _plain_queue(s: SlurmSettings) -> bool:
+    """Return whether there is neither backfill nor a difference of priorities or tiers to sort by."""
     tiers = {partition.PriorityTier for partition in s.partitions.values()}
     plain = s.SchedulerType == "sched/builtin" and s.PriorityType == "priority/basic"
-    return plain and len(tiers) <= 1 and release < "24.11"
+    return plain and len(tiers) <= 1
 
 
 def switches(snapshot: Snapshot, s: SlurmSettings) -> dict[str, Any]:
@@ -87,9 +87,8 @@ def switches(snapshot: Snapshot, s: SlurmSettings) -> dict[str, Any]:
     plain = "GANG" in flags and s.PreemptType == "preempt/partition_prio"
     words = TABLES["resources"]["kind"].words
     kinds = [words[kind] for kind in np.asarray(snapshot._head["kind"]).tolist()]
-    release = release_in_force(snapshot, s)
     return {
-        "release": RELEASES.index(release),
+        "release": RELEASES.index(release_in_force(snapshot, s)),
         "type": _TYPES.index(s.PreemptType),
         "mode": _mode(s, s),
         "requeue": s.JobRequeue,
@@ -111,10 +110,10 @@ def switches(snapshot: Snapshot, s: SlurmSettings) -> dict[str, Any]:
         "whole_nodes": s.SelectType == "select/linear",
         "has_min_exempt_priority": s.min_exempt_priority is not None,
         "min_exempt_priority": s.min_exempt_priority or 0.0,
-        "gang_honours_exempt_time": s.gang_exempt_time == "honoured"
-        or (s.gang_exempt_time == "by_release" and release >= "26.05"),
+        "gang_honours_exempt_time": s.gang_exempt_time == "honoured",
+        "gang_exempt_by_release": s.gang_exempt_time == "by_release",
         "backfill": s.SchedulerType == "sched/backfill",
-        "first_come": _first_come(s, release),
+        "plain_queue": _plain_queue(s),
         "backoff": _micros(s.KillWait + s.MessageTimeout),
         "kill_wait": _micros(s.KillWait),
         **{name: getattr(s, name) for name in _COUNTS},

@@ -28,6 +28,8 @@ struct Rules {
   bool starts_with_its_whole_limit;        // a job with a shortest limit
   bool first_candidate_says_how;           // whether others end or are suspended, by QOS
   bool expedites;                          // jobs requeued with precedence
+  bool plain_queue_is_as_submitted;  // without backfill and with equal tiers, whatever the priority
+  bool gang_honours_exempt_time;     // jobs that ran too short are not suspended by tier, either
 };
 
 inline Rules rules_of(Release release) {
@@ -40,6 +42,8 @@ inline Rules rules_of(Release release) {
   rules.starts_with_its_whole_limit = release >= Release::k25_05;
   rules.first_candidate_says_how = release >= Release::k24_11;
   rules.expedites = release >= Release::k25_11;
+  rules.plain_queue_is_as_submitted = release < Release::k24_11;
+  rules.gang_honours_exempt_time = release >= Release::k26_05;
   return rules;
 }
 
