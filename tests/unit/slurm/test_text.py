@@ -238,6 +238,41 @@ def test_node_sets_stand_for_their_nodes() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("lines", "weights"),
+    [
+        (("NodeName=n[1-2] Weight=1", "NodeName=n3"), {}),
+        (("NodeName=n[1-2] weight=2", "NodeName=n3 Weight=0"), {"n1": 2, "n2": 2, "n3": 0}),
+        (("NodeName=DEFAULT Weight=7", "NodeName=n1", "NodeName=n2 Weight=1"), {"n1": 7}),
+        (
+            ("NodeName=n0", "NodeName=DEFAULT Weight=7 Feature=x", "NodeName=DEFAULT CPUs=2", "NodeName=n1"),
+            {"n1": 7},
+        ),
+        (("NodeName=n1 Weight=7", "NodeName=n1 Weight=1"), {}),
+        (("NodeName=n1 Weight=7 State=FUTURE", "NodeName=n2 Weight=4294967295"), {"n2": 4294967295}),
+    ],
+)
+def test_weights_of_nodes(lines: tuple[str, ...], weights: dict[str, int]) -> None:
+    """Source: slurm.conf, manual page, ``Weight``: 1 where it is not said; nodes of the least go first."""
+    policy = eh.policies.Slurm.from_conf("\n".join(lines))
+    assert policy.settings.node_weights == weights
+
+
+def test_a_weight_of_the_file_says_which_node_is_taken() -> None:
+    snapshot = eh.Snapshot.from_dict(
+        {
+            "now": 0,
+            "resources": {"cpu": {"kind": "cpu"}},
+            "nodes": [{"name": name, "capacity": {"cpu": 4}} for name in ("n1", "n2")],
+            "operations": [{"name": "j"}],
+            "requests": [{"name": "r", "operation": "j", "resources": {"cpu": 4}}],
+        }
+    )
+    for weight, node in ((0, "n1"), (1, "n1"), (2, "n2")):
+        policy = eh.policies.Slurm.from_conf(f"NodeName=n1 CPUs=4 Weight={weight}\nNodeName=n2 CPUs=4")
+        assert [str(one.node) for one in eh.plan(snapshot, policy).decisions.starts] == [node]
+
+
 def test_a_partition_without_nodes_has_none() -> None:
     text = "PartitionName=DEFAULT State=UP\nPartitionName=a\nPartitionName=b Nodes=ALL State=drain\n"
     policy = eh.policies.Slurm.from_conf(text)
@@ -260,6 +295,10 @@ def test_a_partition_without_nodes_has_none() -> None:
         ),
         ("NodeSet=a Nodes=n1\nNodeSet=a Nodes=n2", 2, "NodeSet", "unique"),
         ("NodeSet=a Node=n1", 1, "node", "unknown_field"),
+        ("NodeName=n1 Weight=heavy", 1, "Weight", "range"),
+        ("NodeName=n1 Weight=-1", 1, "Weight", "range"),
+        ("NodeName=n1 Weight=4294967296", 1, "Weight", "range"),
+        ("NodeName=n[1- Weight=2", 1, "NodeName", "host_list"),
         ("NodeName=n[1- Feature=a", 1, "NodeName", "host_list"),
         ("include /etc/slurm/partitions.conf", 1, "include", "syntax"),
     ],

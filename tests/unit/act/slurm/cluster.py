@@ -77,6 +77,7 @@ class FakeSlurm:
         self.events: list[tuple[str, str, int]] = []
         self.asked: list[tuple[str, ...]] = []
         self.shows = {"config": CONFIG, "partition": PARTITIONS, "qos": QOS, "shares": SHARES, "lic": ""}
+        self.shows["node"] = "".join(f"NodeName={name} State=IDLE Weight=1\n" for name in nodes)
         self.reservations = "No reservations in the system\n"
 
     def __call__(self, arguments: Sequence[str], timeout: float) -> Result:

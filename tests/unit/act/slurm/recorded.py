@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.adapters.commands import Result
+from evenhand.systems.slurm.adapter.live import Slurm
 
-__all__ = ["MORE", "NOW", "Recorded"]
+__all__ = ["MORE", "NOW", "Recorded", "adapter", "with_job"]
 
 _DATA: dict[str, Any] = json.loads(
     gzip.decompress((Path(__file__).parents[3] / "data" / "slurm-26.05.json.gz").read_bytes())
@@ -54,3 +55,15 @@ class Recorded:
 
 def _names(key: tuple[str, ...]) -> list[str]:
     return [column.split(":")[0] for column in key[key.index("-O") + 1].split(",")]
+
+
+def adapter(**options: Any) -> Slurm:
+    """Return an adapter of the recorded cluster."""
+    return Slurm(runner=Recorded(), clock=lambda: NOW, **options)
+
+
+def with_job(number: int, asked: dict[str, Any]) -> str:
+    """Return the recorded jobs, of which one asks for something else as well."""
+    data = json.loads(Recorded().answers["squeue", "--json"])
+    next(row for row in data["jobs"] if row["job_id"] == number).update(asked)
+    return json.dumps(data)

@@ -47,7 +47,7 @@ def test_as_many_as_there_are(cells: dict[str, str], unfit: str) -> None:
     assert as_text([job(9, 2)], **cells)[0].unfit == unfit
 
 
-@pytest.mark.parametrize(("nodes", "unfit"), [(0, ""), (1, ""), (2, "a range of nodes")])
+@pytest.mark.parametrize(("nodes", "unfit"), [(0, ""), (1, ""), (2, "tasks spread over a range of nodes")])
 def test_as_many_nodes_in_json(nodes: int, unfit: str) -> None:
     assert read(**WAITING | {"max_nodes": nodes}).unfit == unfit
 

@@ -198,7 +198,7 @@ def test_no_room_beside_who_has_the_cpus(state: str) -> None:
         ({"required_switches": 1}, "switches"),
         ({"minimum_cpus_per_node": 4}, "cpus on each node"),
         ({"minimum_cpus_per_node": 2}, ""),
-        ({"max_nodes": 3}, "a range of nodes"),
+        ({"max_nodes": 3}, "tasks spread over a range of nodes"),
         ({"max_nodes": 1}, ""),
         ({"max_nodes": 3, "flags": ["JOB_IMPLICIT_MAX_NODES"]}, ""),
         ({"flags": ["GRES_ENFORCE_BIND"]}, "cores bound to devices"),

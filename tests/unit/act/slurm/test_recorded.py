@@ -6,6 +6,7 @@ have two devices gpu:a; n6 is drained, n7 reserved now, n4 in an hour. Partition
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from evenhand.systems.slurm.adapter.nodes import nodes_of_json, nodes_of_text
 from evenhand.systems.slurm.adapter.reading import Reader
 from evenhand.systems.slurm.text.partitions import read_partitions, sharing_of
 from evenhand.systems.slurm.text.shown import read_shown
-from tests.unit.act.slurm.recorded import MORE, NOW, Recorded
+from tests.unit.act.slurm.recorded import MORE, NOW, Recorded, adapter, with_job
 
 #: Running jobs: what each holds (cpus, memory, devices of kind a, licences), and whether it may be a victim.
 RUNNING: dict[str, tuple[dict[str, tuple[int, int, int]], dict[str, int], bool]] = {
@@ -39,7 +40,13 @@ RUNNING: dict[str, tuple[dict[str, tuple[int, int, int]], dict[str, int], bool]]
 ASKS: dict[str, tuple[int, int, int, int | None, dict[str, Any]]] = {
     "13": (4, 40, 2, 30, {}),
     "14": (1, 10, 1, 30, {"time_min": 300}),
-    "15": (4, 40, 1, 30, {"pieces": [4, 2]}),  # -n6 without -N: n3 has four cpus left, n4 three
+    "15": (
+        4,
+        40,
+        1,
+        30,
+        {"pieces": [4, 2], "max_nodes": 6},
+    ),  # -n6 without -N: n3 has four cpus left, n4 three
     "16": (1, 10, 1, 30, {"exclusive": True}),
     "18": (1, 10, 1, 30, {}),  # --oversubscribe
     "19": (1, 10, 1, 30, {"exclusive": True}),  # by its partition
@@ -48,11 +55,12 @@ ASKS: dict[str, tuple[int, int, int, int | None, dict[str, Any]]] = {
     "22": (1, 10, 1, 30, {"gres/gpu": 2, "kind": "gres/gpu:a"}),
     "23": (1, 10, 1, 30, {"gres/gpu": 1}),
     "24": (1, 10, 1, 30, {"license/ansys": 3}),
+    "27": (2, 20, 1, 30, {"max_nodes": 3}),  # -N1-3 with two tasks on each: one node is enough
     **{f"28_{task}": (1, 10, 1, 20, {}) for task in range(5)},
     "30": (1, 10, 1, 20, {}),  # begins in an hour
     "31": (1, 10, 1, None, {}),  # no limit
     "32": (1, 3000, 1, 30, {}),
-    "33": (3, 30, 1, 30, {}),  # -c 3: tres_per_task says cpu=3
+    "33": (3, 30, 1, 30, {"cpus_per_task": 3}),  # -c 3: tres_per_task says cpu=3
     "34": (1, 10, 1, 20, {}),  # held
 }
 #: Waiting jobs that no plan can judge, were they waiting for room.
@@ -60,18 +68,15 @@ UNFIT = {
     "17": "nodes for one user",
     "25": "a combination of features",
     "26": "switches",
-    "27": "a range of nodes",
     "29": "a dependency",
     "35": "features that it prefers",
     "36": "a reservation",
 }
 #: And what all of them wait for in fact.
-WAITS_FOR = {"5": "JobArrayTaskLimit", "29": "Dependency", "30": "BeginTime", "34": "JobHeldUser"}
-WAITS_FOR |= {"36": "Reservation"}
-
-
-def adapter(**options: Any) -> Slurm:
-    return Slurm(runner=Recorded(), clock=lambda: NOW, **options)
+WAITS_FOR = {"5": "JobArrayTaskLimit", "29": "Dependency: afterany:1(unfulfilled)", "30": "BeginTime"}
+WAITS_FOR |= {"34": "JobHeldUser", "36": "Reservation"}
+#: What rules of Slurm alone read of a job.
+OWN = ("time_min", "exclusive", "max_nodes", "cpus_per_task")
 
 
 def test_every_job_that_holds_something() -> None:
@@ -123,7 +128,7 @@ def test_every_job_that_waits() -> None:
             assert rows[0]["resources"].get(name) == more.get(name)
         assert more.get("kind") in (None, *rows[0]["node_tags"])
         own = jobs[job].get("settings") or {}
-        assert own == {n: v for n, v in more.items() if n in ("time_min", "exclusive")}
+        assert own == {n: v for n, v in more.items() if n in OWN}
         assert jobs[job]["partition"] == more.get("partition", {"19": "excl", "20": "mid"}.get(job, "high"))
     assert {job for jobs in slurm.left_out.values() for job in jobs} == set(UNFIT)
     assert {job: why for why, jobs in slurm.left_out.items() for job in jobs} == UNFIT
@@ -144,7 +149,7 @@ def test_what_they_wait_for_is_found_by_explain() -> None:
         text = plan.why(job).text
         assert f"neither starts it nor preempts for it: {why}." in text
     other = eh.plan(adapter(own_rules=False).snapshot(), eh.policies.YTsaurus())
-    assert "nor preempts for it: Dependency." in other.why("29").text
+    assert "nor preempts for it: Dependency: afterany:1(unfulfilled)." in other.why("29").text
 
 
 def test_rules_of_other_systems_know_of_no_entire_nodes() -> None:
@@ -191,6 +196,29 @@ def test_every_limit_of_partitions_and_qos() -> None:
     assert (settings.min_exempt_priority, settings.PreemptExemptTime, settings.KillWait) == (5000, 5, 3)
     assert settings.qos["std"].PreemptExemptTime == 60
     assert settings.qos["qe"].Preempt == ("qb", "qc", "qd")
+    assert settings.node_weights == {"n5": 5, "n6": 5, "n7": 5}
+    shown = json.loads(Recorded().answers["scontrol", "show", "nodes", "--json"])["nodes"]
+    assert settings.node_weights == {row["name"]: row["weight"] for row in shown if row["weight"] != 1}
+
+
+@pytest.mark.parametrize(("weight", "node"), [(4, "n4"), (5, "n4"), (6, "n5")])
+def test_nodes_of_little_weight_are_taken_first(weight: int, node: str) -> None:
+    """Job 13, asking for one node with a cpu left: n4 has one, n5 has three and the weight 5."""
+    slurm = adapter()
+    answers = slurm.run.answers  # type: ignore[attr-defined]
+    answers["squeue", "--json"] = with_job(
+        13,
+        {"cpus": 1, "node_count": 1, "max_nodes": 1, "tres_req_str": "cpu=1,mem=10M,node=1"}
+        | {"tasks": 1, "tasks_per_node": 1, "minimum_cpus_per_node": 1, "time_limit": 1},
+    )
+    key = ("scontrol", "show", "node")
+    n4 = answers[key].index("NodeName=n4")
+    answers[key] = answers[key][:n4] + answers[key][n4:].replace("Weight=1 ", f"Weight={weight} ", 1)
+    partitions = ("scontrol", "-o", "show", "partition")
+    answers[partitions] = answers[partitions].replace("State=DOWN", "State=UP")
+    policy = slurm.policy(node_weights={**slurm.policy().settings.node_weights, "n1": 9, "n2": 9, "n3": 9})
+    plan = eh.plan(slurm.snapshot(released=["13"]), policy)
+    assert [str(one.node) for one in plan.decisions.starts] == [node]
 
 
 def test_the_commands_that_are_asked() -> None:
@@ -286,9 +314,9 @@ def test_text_and_json_say_the_same_of_what_is_held() -> None:
             return Result(1, "", "unrecognized option '--json'")
         return Recorded()(arguments, timeout)
 
-    text, json = Reader(run, 1.0).cluster(), Reader(Recorded(), 1.0).cluster()
+    text, other_form = Reader(run, 1.0).cluster(), Reader(Recorded(), 1.0).cluster()
     for one, other in zip(
-        sorted(text[0], key=lambda j: j.name), sorted(json[0], key=lambda j: j.name), strict=True
+        sorted(text[0], key=lambda j: j.name), sorted(other_form[0], key=lambda j: j.name), strict=True
     ):
         assert (one.name, one.state, one.sharing, one.limit) == (
             other.name,
@@ -301,7 +329,7 @@ def test_text_and_json_say_the_same_of_what_is_held() -> None:
         if one.name != "2":
             assert one.parts == other.parts
     assert [(n.name, n.capacity, n.schedulable or n.name == "n7") for n in text[1]] == [
-        (n.name, n.capacity, n.schedulable or n.name == "n7") for n in json[1]
+        (n.name, n.capacity, n.schedulable or n.name == "n7") for n in other_form[1]
     ], "text shows a reserved node as allocated; sinfo -T tells"
 
 

@@ -14,6 +14,7 @@ __all__ = [
     "kinds_of",
     "licences_of",
     "node_count",
+    "range_of",
     "sharing_of_json",
     "sharing_of_text",
     "unfit_of_json",
@@ -86,10 +87,10 @@ def unfit_of_json(row: Mapping[str, Any], each: int, sharing: str) -> str:
     counted = amounts(row.get("tres_req_str"))
     if any(device not in counted and not _kind_counted(device, counted) for device, _ in _devices(row)):
         return "devices that the cluster does not account"
-    least, most = node_count(row.get("tres_req_str")), number(row.get("max_nodes")) or 0
-    if least and most > least and "JOB_IMPLICIT_MAX_NODES" not in flags:
-        return "a range of nodes"
-    if (least or 1) > 1 and "gres" in str(row.get("tres_per_job") or ""):
+    least, most = range_of(row)
+    if least and most > least and not _alike(row, least):
+        return "tasks spread over a range of nodes"
+    if max(least, most) > 1 and "gres" in str(row.get("tres_per_job") or ""):
         return "devices in total on several nodes"
     return _unfit(
         sharing=sharing,
@@ -128,6 +129,34 @@ def unfit_of_text(row: Mapping[str, str], each: int, sharing: str) -> str:
         least=int(row["mincpus"] or 0),
         each=each,
     )
+
+
+def range_of(row: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the fewest and the most nodes that a job of ``squeue --json`` asks for.
+
+    Parameters
+    ----------
+    row : mapping
+        A job that waits.
+
+    Returns
+    -------
+    least, most : int
+        0: it does not say. From 26.05 on a job without ``--nodes`` has its number of tasks as the most, with
+        a flag: that is nothing it asked for.
+    """
+    implied = "JOB_IMPLICIT_MAX_NODES" in words(row.get("flags"))
+    return node_count(row.get("tres_req_str")), 0 if implied else number(row.get("max_nodes")) or 0
+
+
+def _alike(row: Mapping[str, Any], least: int) -> bool:
+    """Whether each node of a range gives the same, however many there are: a number of tasks on each.
+
+    A job that says how many tasks it has in all has fewer of them on each node where there are more nodes.
+    """
+    each = max(number(row.get("tasks_per_node")) or 0, 1)
+    in_all = "EXACT_TASK_COUNT_REQUESTED" in words(row.get("flags"))
+    return row.get("flags") is not None and not in_all and (number(row.get("tasks")) or 0) <= least * each
 
 
 def sharing_of_json(row: Mapping[str, Any]) -> str:
@@ -207,7 +236,7 @@ def _unfit(
 ) -> str:
     if licences_of(licences) is None:
         return "one of several licenses"
-    if dependency not in _NONE and any("(fulfilled)" not in one for one in re.split("[,?]", dependency)):
+    if dependency not in _NONE and not _satisfied(dependency):
         return "a dependency"
     if "," in qos:
         return "several QOS"
@@ -218,6 +247,12 @@ def _unfit(
     if not re.fullmatch(r"[\w.+-]*", features):
         return "a combination of features"
     return "cpus on each node" if least > each else ""
+
+
+def _satisfied(dependency: str) -> bool:
+    """Whether a job need not wait for others: all of a list with commas, one of a list with ``?`` will do."""
+    enough = any if "?" in dependency else all
+    return enough("(fulfilled)" in one for one in re.split("[,?]", dependency))
 
 
 def _asked(value: Any) -> bool:

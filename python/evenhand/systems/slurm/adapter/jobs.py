@@ -12,6 +12,7 @@ from evenhand.systems.slurm.adapter.fit import (
     kinds_of,
     licences_of,
     node_count,
+    range_of,
     sharing_of_json,
     sharing_of_text,
     unfit_of_json,
@@ -44,6 +45,7 @@ COLUMNS = (
 
 # Slurm's words for "unset" and "unlimited" are the largest numbers of 32 bits.
 _ENDLESS = 0xFFFFFFFE
+_NO_NUMBER = 0xFFFE  # "unset" in 16 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,10 @@ class Job:
         Time limit in seconds with which it may be started, if not with ``limit``.
     licences : mapping of str to int
         What it needs, or holds, of licences.
+    max_nodes : int
+        Most nodes that one that waits would take, beside ``count``, the fewest.
+    cpus_per_task : int
+        Of one that waits and asks for memory by cpu.
     """
 
     name: str
@@ -131,6 +137,8 @@ class Job:
     sharing: str = ""
     time_min: float | None = None
     licences: Mapping[str, int] = field(default_factory=dict)
+    max_nodes: int = 1
+    cpus_per_task: int = 1
 
 
 def jobs_of_json(
@@ -163,8 +171,12 @@ def _job(row: dict[str, Any], threads: Mapping[str, int], sharing: Mapping[int, 
     nodes = split_hosts(row.get("nodes") or "")
     cpus = max(number(row.get("cpus")) or 1, 1)
     tasks = _tasks(row, cpus) if base == "PENDING" else 0
-    # Where tasks may be spread, the number of nodes is a guess: what is asked for is as of one.
-    count = len(nodes) or (1 if tasks else max(number(row.get("node_count")) or 1, 1))
+    waits = base == "PENDING"
+    least, most = range_of(row)
+    # Where tasks may be spread, the number of nodes is a guess: what is asked for is as of one. Of a range
+    # the fewest nodes are enough to start; Slurm shows the most.
+    shown = 1 if tasks else max(number(row.get("node_count")) or 1, 1)
+    count = len(nodes) or (least if 0 < least < most else shown)
     needs = even(cpus, count, amounts(row.get("tres_req_str")))
     held = amounts(row.get("tres_alloc_str"))
     features = str(row.get("features") or "")
@@ -174,7 +186,7 @@ def _job(row: dict[str, Any], threads: Mapping[str, int], sharing: Mapping[int, 
     return Job(
         name=_name(job, array, task),
         state=base,
-        reason=str(row.get("state_reason") or ""),
+        reason=_reason(str(row.get("state_reason") or ""), str(row.get("dependency") or "")),
         priority=priority,
         turn=number(row.get("restart_cnt")) or 0,
         user=str(row.get("user_name") or number(row.get("user_id"))),
@@ -190,22 +202,35 @@ def _job(row: dict[str, Any], threads: Mapping[str, int], sharing: Mapping[int, 
         parts=parts_of(row, nodes, cpus, held, threads) if base in HOLDING else {},
         required=tuple(split_hosts(row.get("required_nodes") or "")),
         tags=((features,) if features else ()) + kinds_of(row),
-        unfit=unfit_of_json(row, needs["cpu"], shares) if base == "PENDING" else "",
+        unfit=unfit_of_json(row, needs["cpu"], shares) if waits else "",
         comment=comment if isinstance(comment, str) else None,
         held=is_held(state, priority),
         single=not number(row.get("het_job_id")),
         limit=_minutes(row.get("time_limit")),
         tasks=tasks,
         per_cpu=(number(row.get("memory_per_cpu")) or 0) if tasks else 0,
-        number=(array or job or 0) if base == "PENDING" else job or 0,
-        task=task if base == "PENDING" and array and task is not None else -1,
+        number=(array or job or 0) if waits else job or 0,
+        task=task if waits and array and task is not None else -1,
         array=array or 0,
         array_tasks=str(row.get("array_task_string") or "") if array and task is None else "",
         array_limit=number(row.get("array_max_tasks")) or 0,
         sharing=shares,
         time_min=_minutes(row.get("time_minimum")),
         licences=licences_of(str(row.get("licenses_allocated") or row.get("licenses") or "")) or {},
+        max_nodes=max(most or number(row.get("tasks")) or 1, 1) if waits else 1,
+        cpus_per_task=_cpus_per_task(row) if waits else 1,
     )
+
+
+def _reason(reason: str, dependency: str) -> str:
+    """Return why a job waits, with the jobs that it waits for."""
+    return f"{reason}: {dependency}" if reason.startswith("Dependency") and dependency else reason
+
+
+def _cpus_per_task(row: dict[str, Any]) -> int:
+    """Return it of a job that asks for memory by cpu; else nothing depends on it."""
+    each = number(row.get("cpus_per_task")) or 1
+    return each if number(row.get("memory_per_cpu")) and 0 < each < _NO_NUMBER else 1
 
 
 def _minutes(value: object) -> float | None:
@@ -277,11 +302,11 @@ def _text_job(row: dict[str, str], sharing: Mapping[int, str] | None) -> Job:
     tasks = row["arraytaskid"]
     job, array = int(row["jobid"]), int(row["arrayjobid"] or 0) if tasks else 0
     shares = sharing_of_text(row["oversubscribe"]) if sharing is None else sharing.get(job, "")
-    waits = base == "PENDING"
+    waits, reason = base == "PENDING", row["reasonlist"].strip("()")
     return Job(
         name=_name(row["jobid"], row["arrayjobid"], tasks if tasks.isdecimal() else None),
         state=base,
-        reason=_DESCRIBED.get(row["reasonlist"].strip("()"), row["reasonlist"].strip("()")),
+        reason=_reason(_DESCRIBED.get(reason, reason), row["dependency"]),
         priority=priority,
         turn=int(row["restartcnt"] or 0),
         user=row["userid"],

@@ -230,8 +230,8 @@ class Slurm:
         Returns
         -------
         evenhand.policies.Slurm
-            By ``scontrol show config``, ``scontrol show partition`` and, where the cluster keeps accounting,
-            ``sacctmgr show qos``.
+            By ``scontrol show config``, ``scontrol show partition``, ``scontrol show node`` and, where the
+            cluster keeps accounting, ``sacctmgr show qos``.
 
         Raises
         ------

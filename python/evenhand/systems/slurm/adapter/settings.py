@@ -11,6 +11,7 @@ from evenhand.building.problems import nearest
 from evenhand.config.rows import raise_found
 from evenhand.errors import InputError, Problem
 from evenhand.systems.slurm.text.accounting import parse_limits, parse_qos, parse_shares
+from evenhand.systems.slurm.text.nodes import weights_of
 from evenhand.systems.slurm.text.partitions import read_partitions, sharing_of
 from evenhand.systems.slurm.text.shown import HEAD, read_shown, shown
 
@@ -24,6 +25,7 @@ Ask = Callable[..., str]
 
 _CONFIG = ("scontrol", "show", "config")
 _PARTITIONS = ("scontrol", "-o", "show", "partition")
+_NODES = ("scontrol", "show", "node")
 _QOS = ("sacctmgr", "-P", "show", "qos")
 _ASSOCIATIONS = (
     *("sacctmgr", "-P", "show", "assoc"),
@@ -92,6 +94,7 @@ def live_settings(ask: Ask, notes: list[str] | None = None) -> dict[str, Any]:
             for partition in partitions.values():
                 partition.pop("PreemptMode", None)
         settings["partitions"] = partitions
+        settings["node_weights"] = weights_of(_whole(_NODES, ask(*_NODES)))
         if keeps_accounts(config):
             settings["qos"] = parse_qos(_whole(_QOS, ask(*_QOS)), notes=notes)
             if {"limits", "safe", "all"} & set(settings.get("AccountingStorageEnforce", ())):

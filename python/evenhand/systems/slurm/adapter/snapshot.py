@@ -185,6 +185,10 @@ def _own(job: Job) -> dict[str, Any]:
         found["exclusive"] = True
     if job.time_min is not None:
         found["time_min"] = job.time_min
+    if job.max_nodes > job.count:
+        found["max_nodes"] = job.max_nodes
+    if job.cpus_per_task > 1:
+        found["cpus_per_task"] = job.cpus_per_task
     return found
 
 
@@ -316,7 +320,7 @@ def _operation(job: Job, pool: str, now: float, order: int, why: str, *, gang: b
         "user": job.user,
         "account": job.account,
         "partition": job.partition,
-        "qos": job.qos,
+        "qos": "" if "," in job.qos else job.qos,  # of several it has none yet
         "priority": job.priority,
         "start_time": min(job.submitted, now),
         "gang": gang,

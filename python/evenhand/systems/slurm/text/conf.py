@@ -11,7 +11,7 @@ from evenhand.building.problems import nearest, nearest_of, shorten
 from evenhand.config.rows import raise_found
 from evenhand.systems.slurm.text.lines import Line, lines_of, pairs_of
 from evenhand.systems.slurm.text.names import CLUSTER, LINES, OLD, PARTITION
-from evenhand.systems.slurm.text.nodes import NodeSets
+from evenhand.systems.slurm.text.nodes import NodeLines
 from evenhand.systems.slurm.text.partitions import partition_of
 from evenhand.systems.slurm.text.values import (
     Found,
@@ -131,7 +131,7 @@ class _File:
         self.found = found
         self.said: dict[str, Said] = {}
         self.partitions: dict[str, dict[str, Any]] = {}
-        self.sets = NodeSets()
+        self.nodes = NodeLines()
         self._defaults: dict[str, Any] = {}
         self._known = {name.lower(): name for name in (*CLUSTER, *LINES, *OLD)}
         self._read = {*_CLUSTER, "PreemptParameters", "SchedulerParameters", *LINES}
@@ -146,7 +146,7 @@ class _File:
         if name == "PartitionName":
             self._partition(value, rest, line)
         elif name in LINES:
-            self.sets.read(name, pairs, line.number, self.found)
+            self.nodes.read(name, pairs, line.number, self.found)
         elif rest:
             message = f"{shorten(rest[0][0])} stands behind {shorten(key)}; Slurm reads one parameter a line"
             self.found.add(line.number, rest[0][0], "syntax", None, message, line.place)
@@ -192,10 +192,11 @@ class _File:
         settings.setdefault("SchedulerType", "sched/backfill")  # the file's default
         last = [name for name, partition in self.partitions.items() if partition.get("Default")][-1:]
         for name, partition in self.partitions.items():
-            partition["Nodes"] = self.sets.expanded(partition["Nodes"])
+            partition["Nodes"] = self.nodes.expanded(partition["Nodes"])
             if partition.get("Default"):
                 partition["Default"] = name in last
-        return settings | ({"partitions": self.partitions} if self.partitions else {})
+        weights = {"node_weights": self.nodes.weights} if self.nodes.weights else {}
+        return settings | weights | ({"partitions": self.partitions} if self.partitions else {})
 
 
 def read_conf(text: str, *, path: Path | None = None, notes: list[str] | None = None) -> dict[str, Any]:

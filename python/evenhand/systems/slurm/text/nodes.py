@@ -1,16 +1,48 @@
-"""Node sets of slurm.conf: one name for several nodes, listed or with a feature."""
+"""Nodes of slurm.conf: their weights, and node sets, one name for several nodes, listed or with a feature."""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Mapping
 
 from evenhand.building.problems import shorten
 from evenhand.systems.slurm.text.hostlist import expand_hostlist
 from evenhand.systems.slurm.text.values import Found
 
-__all__ = ["NodeSets"]
+__all__ = ["NodeLines", "weights_of"]
+
+_USUAL, _MOST = 1, 2**32 - 1  # weights: of nodes that say none; there are none above
+_NODE = re.compile(r"^NodeName=(\S+)", re.MULTILINE)
+_WEIGHT = re.compile(r"\sWeight=(\d+)")
 
 
-class NodeSets:
+def weights_of(text: str) -> dict[str, int]:
+    """Return the weights of nodes that ``scontrol show node`` shows, where they are not 1.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    dict of str to int
+    """
+    found = {}
+    starts = list(_NODE.finditer(text))
+    for node, end in zip(starts, [*(other.start() for other in starts[1:]), len(text)], strict=True):
+        weight = _WEIGHT.search(text, node.end(), end)
+        if weight and int(weight[1]) != _USUAL:
+            found[node[1]] = int(weight[1])
+    return found
+
+
+class NodeLines:
     """What lines of nodes and of node sets say.
+
+    Attributes
+    ----------
+    weights : dict of str to int
+        Of nodes whose weight is not 1. Nodes that are to come (``State=FUTURE``) are none yet.
 
     Notes
     -----
@@ -21,7 +53,8 @@ class NodeSets:
     def __init__(self) -> None:
         self._features: dict[str, set[str]] = {}
         self._sets: dict[str, tuple[str, str]] = {}
-        self._usual = ""  # features of nodes that name none
+        self._usual: dict[str, str] = {}  # of nodes that do not say
+        self.weights: dict[str, int] = {}
 
     def read(self, kind: str, pairs: list[tuple[str, str]], line: int, found: Found) -> None:
         """Take one line in; lines of other kinds say nothing here.
@@ -50,19 +83,30 @@ class NodeSets:
                 )
             self._sets[said["nodeset"]] = (said.get("nodes", ""), said.get("feature", ""))
         elif kind == "NodeName":
-            features = said.get("feature", said.get("features", self._usual))
+            if "features" in said:
+                said.setdefault("feature", said["features"])
             if said["nodename"].upper() == "DEFAULT":
-                self._usual = features
+                self._usual |= said
                 return
-            if not features:
-                return
-            try:
-                names = expand_hostlist(said["nodename"])
-            except ValueError as error:
-                found.add(line, "NodeName", "host_list", shorten(said["nodename"]), f"NodeName: {error}")
-                return
-            for feature in features.split(","):
-                self._features.setdefault(feature, set()).update(names)
+            self._node(said["nodename"], self._usual | said, line, found)
+
+    def _node(self, nodes: str, said: Mapping[str, str], line: int, found: Found) -> None:
+        features, weight = said.get("feature", ""), _weight(said, line, found)
+        if said.get("state", "").upper() == "FUTURE":
+            weight = _USUAL
+        if not features and weight == _USUAL and not self.weights:
+            return
+        try:
+            names = expand_hostlist(nodes)
+        except ValueError as error:
+            found.add(line, "NodeName", "host_list", shorten(nodes), f"NodeName: {error}")
+            return
+        for feature in features.split(",") if features else ():
+            self._features.setdefault(feature, set()).update(names)
+        for name in names:
+            self.weights.pop(name, None)
+            if weight != _USUAL:
+                self.weights[name] = weight
 
     def expanded(self, nodes: str) -> str:
         """Return a host list in which names of sets are replaced by their nodes.
@@ -89,3 +133,12 @@ class NodeSets:
             return (name,)
         listed, feature = self._sets[name]
         return (*expand_hostlist(listed), *sorted(self._features.get(feature, ())))
+
+
+def _weight(said: Mapping[str, str], line: int, found: Found) -> int:
+    weight = said.get("weight", str(_USUAL))
+    if not (weight.isascii() and weight.isdecimal() and len(weight) < 20) or int(weight) > _MOST:
+        message = f"Weight is {shorten(weight)}; it must be a whole number of at most {_MOST}"
+        found.add(line, "Weight", "range", shorten(weight), message)
+        return _USUAL
+    return int(weight)
