@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +18,7 @@ from evenhand.systems import SYSTEMS
 if TYPE_CHECKING:
     from evenhand.systems.base import Policy
 
-__all__ = ["from_dict", "from_name", "from_toml", "written"]
+__all__ = ["from_dict", "from_name", "from_toml", "toml_of", "written"]
 
 
 def from_dict(data: dict[str, Any]) -> Policy:
@@ -127,3 +130,54 @@ def written(function: str, policy: Any) -> dict[str, Any]:
         why = f"it would come back as {known.policy.__name__}"
     message = printable(f"the policy {name} cannot be written to a file: {why}")
     raise InputError([Problem(function, None, None, "policy", "type", name, message)])
+
+
+def toml_of(policy: Any) -> str:
+    """Return a policy as the text of a file of settings, of which `from_toml` makes the same again.
+
+    Parameters
+    ----------
+    policy : policy
+
+    Returns
+    -------
+    str
+        Without the settings that are null: that is what they are where a file does not name them.
+
+    Raises
+    ------
+    InputError
+        If a file cannot say what it is.
+    """
+    said = written("toml_of", policy)
+    text = "".join(_lines((), said))
+    if from_dict(tomllib.loads(text)) != policy:
+        message = "the policy cannot be written as TOML: a setting of it is null, and is not by default"
+        raise InputError([Problem("toml_of", None, None, "policy", "toml", None, message)])
+    return text
+
+
+def _lines(path: tuple[str, ...], table: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines of a table: what is no table first, as those after a head belong to it."""
+    if path:
+        yield f"\n[{'.'.join(map(_key, path))}]\n"
+    for key, value in table.items():
+        if value is not None and not isinstance(value, dict):
+            yield f"{_key(key)} = {_value(value)}\n"
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _lines((*path, key), value)
+
+
+def _key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _value(key)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_key(k)} = {_value(v)}' for k, v in value.items() if v is not None)}}}"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return json.dumps(value) if isinstance(value, bool | int) else repr(float(value))
