@@ -15,8 +15,10 @@ import numpy as np
 
 import evenhand as eh
 from evenhand.act import Book, Driver, Timing
+from evenhand.act.folder import PlanWriter
 from evenhand.adapters import gridengine, recording, slurm, yunikorn
 from evenhand.adapters.commands import Result
+from tests.shared import DATA
 from tests.unit.act.slurm.cluster import Clock, FakeSlurm
 from tests.unit.act.world import JOBS, NODES
 
@@ -113,6 +115,9 @@ class World:
             + "\n",
             "utf-8",
         )
+        with PlanWriter(folder / "plans") as writer:
+            self.saved = writer.add(self.plan)
+        (folder / "ended").write_bytes((DATA / "act" / "journal-ended").read_bytes())
         with gzip.open(folder / "tasks.csv.gz", "wt") as file:
             file.write("0,,1,0,,0,u,2,0,0.5,0.5,0.1,0\n1000000,,1,0,5,1,u,2,0,0.5,0.5,0.1,0\n")
 
@@ -175,6 +180,7 @@ class World:
             "Table": lambda: eh.Table({"a": [1, 2]}),
             "Book": Book,
             "Driver": lambda: self.driver,
+            "PlanFolder": lambda: eh.act.PlanFolder(self.folder / "plans"),
             "Slurm": lambda: self.policies["Slurm"] if "policy" in owner.__module__ else self.adapter,
             "GridEngine": lambda: (
                 self.policies["GridEngine"]
@@ -283,6 +289,12 @@ class World:
                 "from_toml.path": [f / "policy.toml"],
                 "Replay.path": [f / "commands.jsonl"],
                 "path": [lambda: f / "written", f / "log.swf"],
+                "trail.journal": [f / "ended"],
+                "trail.job": ["1", "o1"],
+                "trail.plans": [f / "plans", None],
+                "Driver.plans": [None],
+                "PlanFolder.load.name": [self.saved],
+                "PlanFolder.last.job": ["o1", "none"],
                 "journal": [lambda: f / f"journal{next(_COUNT)}"],
                 "lock": [lambda: f / f"lock{next(_COUNT)}"],
                 "resume": [lambda: f / f"points{next(_COUNT)}"],

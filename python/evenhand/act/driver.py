@@ -6,16 +6,18 @@ import contextlib
 import logging
 import os
 import threading
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from evenhand.accepted import checked
+from evenhand.accepted import COUNT, checked
 from evenhand.act.aside import Aside
 from evenhand.act.book import Book
 from evenhand.act.caps import Caps
 from evenhand.act.carry import Carrier
 from evenhand.act.execution import Execution
+from evenhand.act.folder import KEPT, PlanWriter
 from evenhand.act.interrupts import Interrupts
 from evenhand.act.journal import Journal, check_cluster, lock_of, read
 from evenhand.act.lock import Lock, place_of
@@ -28,6 +30,7 @@ from evenhand.act.together import Together
 from evenhand.adapters.guarded import guarded
 from evenhand.adapters.protocol import AdapterError
 from evenhand.arguments import expect
+from evenhand.errors import InputError
 
 if TYPE_CHECKING:
     from evenhand.adapters.protocol import Adapter, Standing
@@ -63,6 +66,12 @@ class Driver:
 
     stop : threading.Event, optional
         By default an event of its own; one that signals set is heard while the driver is opened, too.
+    plans : str or path-like, optional
+        Folder (`PlanFolder`) in which each plan is saved that decides something or leads to a refusal, and
+        else the first of every hour (UTC); lines of the journal name the file. Not in a dry run. A plan that
+        cannot be saved is logged once, and stops nothing.
+    keep_plans : int
+        How many the folder holds at most; the oldest leave first.
 
     Attributes
     ----------
@@ -74,12 +83,14 @@ class Driver:
     Raises
     ------
     LockedError
-        If another driver acts on the cluster.
+        If another driver acts on the cluster, or saves plans in the folder.
     JournalError
         If the journal cannot be used.
+    OSError
+        If the folder of plans cannot be made.
     """
 
-    @checked("Driver", adapter="Any", stop="Any")
+    @checked("Driver", adapter="Any", stop="Any", keep_plans=COUNT)
     def __init__(
         self,
         adapter: Adapter,
@@ -93,6 +104,8 @@ class Driver:
         progress: Callable[[Row], object] | None = None,
         rotate_at: int | None = 16 * 1024**2,
         stop: threading.Event | None = None,
+        plans: str | os.PathLike[str] | None = None,
+        keep_plans: int = KEPT,
     ) -> None:
         self.adapter, self.dry_run = guarded(adapter), dry_run
         self.caps, self.timing = caps or Caps(), timing or Timing()
@@ -111,6 +124,9 @@ class Driver:
         self._book = Book()  # of a dry run
         self._locks: list[Lock] = []
         self._journal: Journal | None = None
+        self._writer: PlanWriter | None = None
+        self._saved: list[tuple[weakref.ref[Plan], str | None]] = []  # plans, and their files
+        self._unsaved = False  # which was logged
         if dry_run:
             lines = read(journal) if Path(journal).exists() else []
             for line in lines:
@@ -126,6 +142,7 @@ class Driver:
             self._journal = Journal(journal, self.adapter.identity, self.timing.clock)
             self.adapter.keep(self._locks[0].descriptor)
             self._carrier = Carrier(self.adapter, self._journal, self.timing, self._stopping)
+            self._writer = None if plans is None else PlanWriter(plans, keep_plans)
             self._journal.note("run", **self.release, process=os.getpid(), caps=_plain(self.caps))
             self.recover()
         except BaseException:
@@ -156,6 +173,8 @@ class Driver:
                 last.callback(lock.release)
             if self._journal is not None:
                 last.callback(self._journal.close)
+            if self._writer is not None:
+                last.callback(self._writer.close)
             if self._locks:
                 self._locks = []
                 self._let_go()
@@ -290,6 +309,8 @@ class Driver:
     def _act_on(self, plan: Plan) -> Report:
         first, run, known = len(self.report.rows), self._victims, len(self.book.evictions)
         try:
+            if self._writer is not None and self._writer.wants(plan):
+                self._file_of(plan)
             Execution(self, plan, self._journal).run()
             if self._journal is not None:
                 self._carrier.reconcile()
@@ -299,6 +320,31 @@ class Driver:
                 self._victims = run
                 del self._book.evictions[known:]
         return Report(self.report.rows[first:])
+
+    def _file_of(self, plan: Plan) -> dict[str, str]:
+        """Return what a line of the journal says of the file of a plan, which is saved unless it was."""
+        if self._writer is None:
+            return {}
+        self._saved = [(other, name) for other, name in self._saved if other() is not None]
+        known = [name for other, name in self._saved if other() is plan]
+        if not known:
+            known = [self._save(plan, self._writer)]
+            self._saved.append((weakref.ref(plan), known[0]))
+        return {} if known[0] is None else {"file": known[0]}
+
+    def _save(self, plan: Plan, writer: PlanWriter) -> str | None:
+        name = None
+        try:
+            name = writer.add(plan)
+            writer.prune()
+        except (OSError, InputError) as error:
+            why = error.problems[0].message if isinstance(error, InputError) else error.strerror or error
+            if not self._unsaved:
+                _LOG.warning("plans %s: cannot be written: %s; the driver continues", writer.path, why)
+            self._unsaved = True
+        else:
+            self._unsaved = False
+        return name
 
     def _rehearsed(self, task: Task, standings: dict[str, Standing]) -> Row:
         """Return what would be run; it counts for the caps of this plan."""
@@ -333,7 +379,7 @@ class Driver:
                 victims=list(task.victims),
                 codes=list(codes),
                 why=why,
-                plan={"now": plan.snapshot.now, "step": task.step.number},
+                plan={"now": plan.snapshot.now, "step": task.step.number, **self._file_of(plan)},
             )
         return Row(task.step.number, task.beneficiary, tuple(task.victims), "refused", codes, why)
 

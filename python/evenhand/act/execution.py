@@ -166,6 +166,7 @@ class Execution:
                 "now": self._plan.snapshot.now,
                 "step": task.step.number,
                 "policy": fingerprint(self._plan.policy),
+                **driver._file_of(self._plan),
             },
         )
         asking = Asking(driver, self._plan, task, seen, self._done)

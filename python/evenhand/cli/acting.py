@@ -8,61 +8,40 @@ import logging
 import shlex
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from evenhand.building.problems import nearest
 from evenhand.cli.journal import unsettled
-from evenhand.cli.reading import lines_of, read_state, read_toml
+from evenhand.cli.live import known_adapter, loaded, rules_of
+from evenhand.cli.reading import lines_of, read_state
 from evenhand.cli.streams import Failure, Talker, label, print_errors, reason
 from evenhand.errors import EvenhandError, InputError
-from evenhand.systems import SYSTEMS
 
 if TYPE_CHECKING:
     import argparse
 
     from evenhand.act import Driver, Row
     from evenhand.act.watching import Cycle
-    from evenhand.adapters import Adapter
 
 __all__ = ["print_row", "stopping", "watch"]
-
-#: Arguments that one adapter takes.
-_OF_ONE: Mapping[str, Sequence[str]] = {
-    "slurm": ("evict", "pools"),
-    "gridengine": ("force", "suspended_slots_are_free"),
-}
 
 
 def watch(args: argparse.Namespace) -> int:
     """Plan for a cluster and act, until a signal."""
-    from evenhand import act, adapters
+    from evenhand import act
+    from evenhand.act.folder import KEPT
     from evenhand.display.text import clean
 
-    rules, policy_of = _rules(args)
+    rules, policy_of = rules_of(args)
     state = read_state(args.state)
+    known_adapter(args)
     logging.basicConfig(format="evenhand: %(message)s", level=logging.WARNING)
     caps = act.Caps(
         *(getattr(args, name) or None for name in ("per_run", "per_hour", "per_owner", "per_job"))
     )
     timing = act.Timing(start=args.start_timeout, max_age=args.max_age)
-    if args.adapter not in (known := sorted(adapters.available())):
-        said = f"{args.adapter!r} is none of {', '.join(known)}{nearest(args.adapter, known)}"
-        raise Failure(f"argument --adapter: {said}", usage=True)
-    for system, names in _OF_ONE.items():
-        for name in names:
-            if args.adapter != system and getattr(args, name):
-                option = name.replace("_", "-")
-                raise Failure(f"argument --{option}: only with --adapter {system}", usage=True)
     try:
-        options: dict[str, Any] = {}
-        if args.adapter == "slurm":
-            options = {"evict": args.evict or "requeue_hold", "pools": args.pools or "partition"}
-            options["timeout"] = args.timeout
-            options["own_rules"] = rules.startswith("slurm:")
-        elif args.adapter == "gridengine":
-            options = {name: getattr(args, name) for name in ("timeout", "force", "suspended_slots_are_free")}
-        adapter = adapters.load(args.adapter, **options)
+        adapter = loaded(args, rules)
         policy = policy_of(adapter)
         say, stop = Talker(), threading.Event()
         with (
@@ -79,6 +58,8 @@ def watch(args: argparse.Namespace) -> int:
                 progress=functools.partial(print_row, say),
                 rotate_at=args.rotate_at * 1024**2 or None,
                 stop=stop,
+                plans=args.plans,
+                keep_plans=args.keep_plans or KEPT,
             ) as driver,
         ):
             release = driver.release.get("version")
@@ -98,30 +79,6 @@ def watch(args: argparse.Namespace) -> int:
         where = f"{label(str(error.filename))}: " if error.filename else ""
         raise Failure(f"{where}cannot be used: {reason(error)}") from error
     return 1 if (failures and args.once) or (left and not args.dry_run) else 0
-
-
-def _rules(args: argparse.Namespace) -> tuple[str, Callable[[Adapter], Any]]:
-    """Return whose rules count, and how to get them from an adapter.
-
-    The adapter is asked for its own where no others are named, and for those of the cluster's own system.
-    """
-    from evenhand.adapters.guarded import guarded
-    from evenhand.cli.policies import described_policy, made_policy
-
-    name = args.policy or (args.adapter if args.adapter in SYSTEMS else None)
-    settings = {} if args.config is None or name is not None else read_toml(args.config)
-    if name is None and "system" not in settings:
-        preset = settings.pop("preset", None)
-        said = f"those of the adapter {args.adapter}{f':{preset}' if preset else ''}"
-        return said, lambda adapter: functools.partial(guarded(adapter).policy, preset, **settings)
-    system, preset, settings = described_policy(name, args.config, args.adapter)
-
-    def policy(adapter: Adapter) -> Any:
-        if system == adapter.name:
-            return functools.partial(adapter.policy, preset, **settings)
-        return made_policy(name, args.config)
-
-    return f"{system}:{preset}", policy
 
 
 def _watch(args: argparse.Namespace, driver: Driver, policy: Any, state: Any, say: Talker) -> list[str]:

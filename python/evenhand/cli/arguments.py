@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from evenhand import __version__
+from evenhand.cli.live_arguments import live_options, snapshot_command
 from evenhand.cli.options import (
     REPLACED,
     config_option,
@@ -18,7 +19,7 @@ from evenhand.cli.options import (
 )
 from evenhand.cli.parsing import Parser
 from evenhand.cli.replay_arguments import replay_commands
-from evenhand.cli.values import File
+from evenhand.cli.values import File, Folder
 from evenhand.cli.watch_arguments import preempt_command, watch_command
 
 __all__ = ["parser"]
@@ -49,6 +50,7 @@ def parser() -> Parser:
     _snapshot_commands(commands)
     _plan_commands(commands)
     replay_commands(commands)
+    snapshot_command(commands)
     watch_command(commands)
     preempt_command(commands)
     _journal_command(commands)
@@ -115,6 +117,7 @@ def _plan_commands(commands: argparse._SubParsersAction[Parser]) -> None:
     snapshot_options(explain, said="; or a plan that plan --save wrote, without options of it")
     explain.add_argument("name", metavar="NAME", help="an allocation, request, operation, pool or node")
     plan_options(explain, state="state to start from, if it exists; it stays as it is")
+    live_options(explain)
 
     diff = commands.add_parser(
         "diff",
@@ -142,5 +145,17 @@ def _journal_command(commands: argparse._SubParsersAction[Parser]) -> None:
         "--rotate",
         action="store_true",
         help="first start a new journal with what is open and the last 24 hours; the old one becomes FILE.1",
+    )
+    journal.add_argument(
+        "--explain",
+        metavar="JOB",
+        help="only the steps that concerned a job, by its number or name: what was decided by which "
+        "numbers, and what the cluster answered",
+    )
+    journal.add_argument(
+        "--plans",
+        metavar="FOLDER",
+        type=Folder(),
+        help="folder that watch saved its plans in, for --explain",
     )
     format_option(journal)

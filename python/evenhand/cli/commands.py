@@ -11,6 +11,7 @@ from evenhand.cli.acting import watch
 from evenhand.cli.differing import diff
 from evenhand.cli.given import given_file, told
 from evenhand.cli.journal import journal
+from evenhand.cli.looking import snapshot
 from evenhand.cli.plans import demo_decisions, demo_lines, demo_plan, explain, plan
 from evenhand.cli.policies import fair_share_settings, made_policy
 from evenhand.cli.reading import lines_of, read_state, write_files
@@ -48,6 +49,7 @@ __all__ = [
     "schema",
     "shares",
     "simulate",
+    "snapshot",
     "sweep",
     "validate",
     "versions",

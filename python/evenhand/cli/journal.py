@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evenhand.cli.streams import Failure, label, print_csv, print_errors, print_json, print_prose, read_bytes
-from evenhand.errors import EvenhandError
+from evenhand.cli.streams import (
+    Failure,
+    glyphs,
+    label,
+    print_csv,
+    print_errors,
+    print_json,
+    print_prose,
+    read_bytes,
+    room,
+)
+from evenhand.errors import EvenhandError, InputError
 
 if TYPE_CHECKING:
     import argparse
@@ -15,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["journal", "unsettled"]
 
+_WIDTH = 80  # columns of amounts where no width is known
+
 
 def journal(args: argparse.Namespace) -> int:
     """Show what was done."""
@@ -22,6 +34,8 @@ def journal(args: argparse.Namespace) -> int:
     from evenhand.act.journal import read, repair, rotate
     from evenhand.act.reading import read_text
 
+    if args.plans is not None and args.explain is None:
+        raise Failure("argument --plans: only with --explain", usage=True)
     for option in ("repair", "rotate"):
         if args.file == "-" and getattr(args, option):
             raise Failure(f"argument --{option}: standard input cannot be changed; name the file", usage=True)
@@ -36,6 +50,8 @@ def journal(args: argparse.Namespace) -> int:
         lines = read_text(label("-"), read_bytes("-")).lines if args.file == "-" else read(args.file)
     except EvenhandError as error:
         raise Failure(str(error)) from error
+    if args.explain is not None:
+        return _explain(args, lines)
     if args.format == "json":
         print_json(lines)
         return 0
@@ -51,6 +67,24 @@ def journal(args: argparse.Namespace) -> int:
     print_prose(f"\nsteps ended: {ends}; evictions asked for: {book.evicted}")
     print_prose(f"refused: {', '.join(f'{n} {code}' for code, n in book.refusals.items()) or 'none'}")
     print_prose("\n".join(unsettled(book)) or "nothing is open")
+    return 0
+
+
+def _explain(args: argparse.Namespace, lines: list[dict[str, Any]]) -> int:
+    """Show the trail of one job."""
+    from evenhand.act.trails import trail_of
+    from evenhand.display.trails import trail_table, trail_text
+
+    try:
+        found = trail_of(lines, args.explain, args.plans)
+    except InputError as error:
+        raise Failure(*(problem.message for problem in error.problems)) from error
+    if args.format == "json":
+        print_json(found.to_dict())
+    elif args.format == "csv":
+        print_csv(trail_table(found))
+    else:
+        print_prose(trail_text(found, room() or _WIDTH, glyphs()))
     return 0
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.cli.given import given_file, told
+from evenhand.cli.looking import explain_live, without_live_options
 from evenhand.cli.policies import made_policy, trigger_of
 from evenhand.cli.reading import lines_of, read_state, write_files
 from evenhand.cli.streams import (
@@ -89,6 +90,9 @@ def explain(args: argparse.Namespace) -> int:
     from evenhand.display.explanations import explanation_text
     from evenhand.table import Table
 
+    if args.live is not None:
+        return explain_live(args)
+    without_live_options(args)
     result = _explained(args)
     try:
         explanation = result.why(args.name)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from evenhand.systems import SYSTEMS
 
-__all__ = ["File", "Instant", "Pair", "PolicyName", "Seconds", "Whole"]
+__all__ = ["File", "Folder", "Instant", "Output", "Pair", "PolicyName", "Seconds", "Whole"]
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
@@ -62,6 +62,26 @@ class File:
         """Return the name."""
         if text == "-" and self.why:
             raise argparse.ArgumentTypeError(f"'-' cannot stand here: {self.why}; name a file")
+        return text
+
+
+class Folder:
+    """The name of a folder, which is no standard stream."""
+
+    def __call__(self, text: str) -> str:
+        """Return the name."""
+        if text in ("", "-"):
+            raise argparse.ArgumentTypeError(f"{text!r} is no name of a folder")
+        return text
+
+
+class Output:
+    """The name of a file that is written; ``-`` is standard output."""
+
+    def __call__(self, text: str) -> str:
+        """Return the name."""
+        if not text:
+            raise argparse.ArgumentTypeError("'' is no name of a file")
         return text
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+from evenhand.cli.live_arguments import adapter_option, pools_option, seconds_option, slots_option
 from evenhand.cli.options import REPLACED
 from evenhand.cli.parsing import Parser
-from evenhand.cli.values import File, PolicyName, Seconds, Whole
+from evenhand.cli.values import File, Folder, PolicyName, Whole
 
 __all__ = ["preempt_command", "watch_command"]
 
@@ -21,9 +22,7 @@ def watch_command(commands: argparse._SubParsersAction[Parser]) -> None:
         description="Snapshot, plan, check, act, sleep, until a signal. A first run with --dry-run changes "
         "nothing and prints what would be run.",
     )
-    watch.add_argument(
-        "--adapter", default="slurm", metavar="NAME", help="the cluster's system; default: slurm"
-    )
+    adapter_option(watch, "slurm")
     watch.add_argument(
         "--journal",
         required=True,
@@ -51,11 +50,7 @@ def watch_command(commands: argparse._SubParsersAction[Parser]) -> None:
         type=File(),
         help="settings of the policy; where it is the cluster's own, only those to change",
     )
-    watch.add_argument(
-        "--pools",
-        choices=("partition", "account", "user"),
-        help="what becomes a pool of Slurm; default: partition",
-    )
+    pools_option(watch)
     watch.add_argument(
         "--state",
         metavar="FILE",
@@ -64,7 +59,7 @@ def watch_command(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     watch.add_argument("--dry-run", action="store_true", help="change nothing, print what would be run")
     watch.add_argument("--once", action="store_true", help="one round only")
-    _seconds(watch, "interval", 30, "seconds between rounds; ")
+    seconds_option(watch, "interval", 30, "seconds between rounds; ")
     watch.add_argument(
         "--stop-file", metavar="FILE", type=File(_KEPT), help="while it exists, no job is asked to leave"
     )
@@ -81,6 +76,19 @@ def watch_command(commands: argparse._SubParsersAction[Parser]) -> None:
         help="metrics in Prometheus' text format, every round",
     )
     watch.add_argument(
+        "--plans",
+        metavar="FOLDER",
+        type=Folder(),
+        help="folder in which each plan is saved that decides something, and the first of every hour; "
+        "journal --explain and explain read them",
+    )
+    watch.add_argument(
+        "--keep-plans",
+        type=Whole(1),
+        metavar="N",
+        help="plans that the folder holds at most, the newest; default: 3000",
+    )
+    watch.add_argument(
         "--evict",
         choices=("requeue_hold", "requeue", "as_planned"),
         help="how victims leave Slurm; default: requeue_hold (requeued, and held until their beneficiary "
@@ -91,11 +99,7 @@ def watch_command(commands: argparse._SubParsersAction[Parser]) -> None:
         action="store_true",
         help="Grid Engine: send back to the queue also jobs that are not rerunnable (qmod -f -rj)",
     )
-    watch.add_argument(
-        "--suspended-slots-are-free",
-        action="store_true",
-        help="Grid Engine: slots of suspended jobs are free for others",
-    )
+    slots_option(watch)
     _limits(watch)
 
 
@@ -138,9 +142,7 @@ def preempt_command(commands: argparse._SubParsersAction[Parser]) -> None:
     preempt.add_argument("--dry-run", action="store_true", help="change nothing, print what would be run")
     preempt.add_argument("--stop-file", metavar="FILE", type=File(_KEPT), help="as of watch")
     preempt.add_argument("--lock", metavar="FILE", type=File(_KEPT), help="as of watch")
-    preempt.add_argument(
-        "--suspended-slots-are-free", action="store_true", help="slots of suspended jobs are free for others"
-    )
+    slots_option(preempt)
     _limits(preempt)
 
 
@@ -156,14 +158,6 @@ def _limits(command: Parser) -> None:
         said = f"{within}default: {most}"
         caps.add_argument(f"--per-{name}", type=Whole(0), default=most, metavar="N", help=said)
     times = command.add_argument_group("seconds")
-    _seconds(times, "start-timeout", 120, "for a beneficiary to start; ")
-    _seconds(times, "max-age", 60, "of plan and snapshot; ")
-    _seconds(times, "timeout", 30, "of a command; ")
-
-
-def _seconds(command: argparse._ActionsContainer, name: str, default: int, said: str) -> None:
-    """Add a time that is never none."""
-    said += f"default: {default}"
-    command.add_argument(
-        f"--{name}", type=Seconds(above=True), default=float(default), metavar="S", help=said
-    )
+    seconds_option(times, "start-timeout", 120, "for a beneficiary to start; ")
+    seconds_option(times, "max-age", 60, "of plan and snapshot; ")
+    seconds_option(times, "timeout", 30, "of a command; ")

@@ -46,7 +46,7 @@ def is_saved(text: str) -> bool:
 def packed_as(path: str | os.PathLike[str], text: str) -> bytes:
     """Return the bytes of a text as a file of that name has them: ``.gz`` is compressed."""
     data = text.encode()
-    return gzip.compress(data, mtime=0) if Path(path).suffix == ".gz" else data
+    return gzip.compress(data, 6, mtime=0) if Path(path).suffix == ".gz" else data
 
 
 def saved(plan: Plan) -> str:

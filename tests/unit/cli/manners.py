@@ -56,6 +56,7 @@ CALLS = {
     "diff": "diff SNAPSHOT LATER --as-if-waiting 10m",
     "simulate": "simulate LOG --until 1h --table allocations --top 5",
     "sweep": "sweep LOG --until 1h --workers 1 --set fair_share_starvation_timeout=30,900",
+    "snapshot": "snapshot",
     "watch": "watch --once --dry-run --journal NEW",
     "preempt": "preempt 9 --dry-run --journal NEWER",
     "journal": "journal JOURNAL",
