@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from evenhand.model import Snapshot
 
 __all__ = [
+    "FOR_OWN_RULES",
     "NOTES",
     "RELEASE",
     "RowSettings",
@@ -28,6 +29,12 @@ __all__ = [
 
 #: What readers of live systems note of rows for people, by table: any policy takes it, and none reads it.
 NOTES: Mapping[str, tuple[str, ...]] = {"operations": ("waits_for",)}
+#: What readers of live systems say of rows for their own system's policy, by its word and table: that of
+#: another system takes it, reads none of it, and its plans say so.
+FOR_OWN_RULES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "slurm": {"operations": ("exclusive", "time_min", "max_nodes", "cpus_per_task")},
+    "gridengine": {"operations": ("job_name",), "allocations": ("queue",)},
+}
 #: How a note of the root ends that says which release the system is of, as in ``slurm_version``.
 RELEASE = "_version"
 
@@ -92,7 +99,7 @@ def models_of(
     read: dict[int, _Row] = {}
     names = snapshot.names(table) if given else []
     for row, values in given.items():
-        own = _without_notes(table, row, values, names, found)
+        own = _without_notes(table, row, _without_strange(table, values, model), names, found)
         if not own and values:
             continue
         try:
@@ -102,6 +109,13 @@ def models_of(
             continue
         found += strangers(read[row], snapshot.resources, *_place(table, row, names))
     return read
+
+
+def _without_strange(table: str, values: Mapping[str, Any], model: type[RowSettings]) -> dict[str, Any]:
+    """Return what a row sets without what a reader says for the policy of another system."""
+    known = {*model.model_fields, *model.ALIASES}
+    strange = {name for tables in FOR_OWN_RULES.values() for name in tables.get(table, ())} - known
+    return {name: value for name, value in values.items() if name not in strange}
 
 
 def _without_notes(

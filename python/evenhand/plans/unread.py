@@ -8,6 +8,7 @@ import numpy as np
 
 from evenhand.building.readback import read_back
 from evenhand.config.pace import pools_have_pace
+from evenhand.config.rows import FOR_OWN_RULES
 from evenhand.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def unread_fields(snapshot: Snapshot, policy: Any) -> tuple[Diagnostic, ...]:
         read = reads.get(table, frozenset())
         read -= unused & {"pools": {"parent"}, "operations": {"pool"}}.get(table, set())
         strange = sorted(given - read - _ALWAYS - _LEFT.get(table, frozenset()))
+        strange += _said_for_others(snapshot, table, policy.system)
         if strange:
             found[table] = strange
             listed.append(f"{table}: {', '.join(strange)}" if read else table)
@@ -64,6 +66,13 @@ def unread_fields(snapshot: Snapshot, policy: Any) -> tuple[Diagnostic, ...]:
         return ()
     message = f"The policy {policy.system} does not read {'; '.join(listed)}."
     return (Diagnostic("fields_not_read", (), message, found),)
+
+
+def _said_for_others(snapshot: Snapshot, table: str, system: str) -> list[str]:
+    """Return what readers said of a table's rows for the policies of other systems alone."""
+    names = {name for word, of in FOR_OWN_RULES.items() if word != system for name in of.get(table, ())}
+    said = {name for row in snapshot.settings(table).values() for name in row} if names else set()
+    return [f"settings.{name}" for name in sorted(names & said)]
 
 
 def unread_settings(policy: Any) -> tuple[Diagnostic, ...]:

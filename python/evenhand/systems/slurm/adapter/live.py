@@ -56,8 +56,9 @@ class Slurm:
     preemptible : callable, optional
         Whether a job, as a mapping of its fields, may be a victim; by default all that can be requeued.
     own_rules : bool
-        Whether Slurm's own rules plan on the snapshots, as by default. Those of other systems know of no jobs
-        that take entire nodes: with False these are left out.
+        Whether Slurm's own rules plan on the snapshots, as by default. Those of other systems take jobs that
+        need entire nodes for ordinary ones, and a diagnostic says so: with False these are left out, and
+        nothing is said that Slurm's rules alone read. Before acting by other rules set it to False.
     note : bool
         Whether victims get a reason in their comment. A comment that another person wrote stays as it is, and
         one that cannot be read (where ``squeue`` has no JSON) is not touched.
