@@ -286,8 +286,26 @@ def test_what_is_left_out() -> None:
         "44",
         "45",
     }
-    held = {"36", "38", "39"}  # by a user, by another job, by a time that has not come
-    assert not held & set(map(str, reading.snapshot.names("operations")))
+
+
+def test_what_waits_for_something_else_asks_for_nothing_and_why_says_what() -> None:
+    """Job 36 is held by a user, 38 by another job, 39 by a time that has not come."""
+    reading = recorded()
+    held = {"36": "it is held (hqw)", "38": "it is held (hqw)", "39": "its start time has not come"}
+    held |= {name: why for why, names in reading.left_out.items() for name in names}
+    rows = reading.snapshot.to_dict()
+    found = {row["name"]: row["settings"].get("waits_for") for row in rows["operations"]}
+    assert {name: why for name, why in found.items() if why} == held
+    assert not set(held) & {row["operation"] for row in rows["requests"]}
+    plan = eh.plan(reading.snapshot, reading.policy())
+    for name, why in held.items():
+        assert f"neither starts it nor preempts for it: {why}." in plan.why(name).text
+
+
+def test_an_error_state_is_what_a_job_waits_for() -> None:
+    rows = small(qstat(job("Eqw", queue=""), section="job_info"))
+    assert [row["settings"]["waits_for"] for row in rows["operations"]] == ["it is in an error state (Eqw)"]
+    assert not rows.get("requests")
 
 
 def test_what_the_host_has(rows: dict[str, Any]) -> None:

@@ -342,6 +342,69 @@ def test_a_release_waits_for_no_text_that_cannot_be_read(garble: str, tmp_path: 
     assert not adapter_of(engine, clock).look(["3"])["3"].requeueable
 
 
+@pytest.mark.parametrize(
+    ("garble", "said"),
+    [
+        ("<JB_restart>7</JB_restart>", "JB_restart of job {} is 7; it must be 0, 1 or 2"),
+        ("<JB_restart>", "this is no well-formed XML: mismatched tag"),
+        ("&", "this is no well-formed XML: not well-formed (invalid token)"),
+    ],
+)
+@pytest.mark.parametrize("unread", [3, 9])
+def test_a_job_that_cannot_be_read_is_left_out_alone(unread: int, garble: str, said: str) -> None:
+    """Job 9 waits: the others are planned for. Job 3 runs: it keeps its slot, and others leave."""
+    clock = Clock()
+    engine = Engine(full() | {9: job("qw", priority=0.9), 10: job("qw", priority=0.8)}, clock)
+    head, end = f"<JB_job_number>{unread}</JB_job_number>", "<JB_restart>1</JB_restart>"
+
+    def garbled(text: str) -> str:
+        before, found, after = text.partition(head)
+        return before + found + after.replace(end, garble, 1) if found else text
+
+    engine.garbled = garbled
+    adapter = adapter_of(engine, clock)
+    snapshot = adapter.snapshot()
+    rows = snapshot.to_dict()
+    asking = [row["name"] for row in rows["requests"]]
+    assert asking == (["10"] if unread == 9 else ["10", "9"])
+    assert [row["operation"] for row in rows["allocations"]] == ["1", "2", "3", "4"]
+    victims = {row["operation"] for row in rows["allocations"] if row.get("preemptible", True)}
+    assert victims == {"1", "2", "3", "4"} - {str(unread)}
+    plan = eh.plan(snapshot, adapter.policy(**RULES))
+    left = {d.operation for d in plan.decisions.victims}
+    assert len(left) == len(asking)
+    assert left <= victims
+    told = [text for text in adapter.notices if said.format(unread) in text]
+    if unread == 9:
+        assert len(told) == 1
+        assert told[0].startswith("job 9 asking for what cannot be read of qstat -j (")
+        assert [list(names) for names in adapter.left_out.values()] == [["9"]]
+        assert "nor preempts for it: what cannot be read of qstat -j (" in plan.why("9").text
+        assert said.format(unread) in plan.why("9").text
+    else:
+        assert not adapter.left_out
+
+
+@pytest.mark.parametrize(("count", "fails"), [(8, False), (9, True)])
+def test_where_no_job_can_be_read_it_is_not_the_jobs(count: int, fails: bool) -> None:
+    clock = Clock()
+    engine = Engine({n: job() for n in (1, 2, 3, 4)} | {n: job("qw") for n in range(10, 10 + count)}, clock)
+
+    def garbled(text: str) -> str:
+        return (
+            "&" if any(f"<JB_job_number>{n}</JB_job_number>" in text for n in range(10, 10 + count)) else text
+        )
+
+    engine.garbled = garbled
+    adapter = adapter_of(engine, clock)
+    if fails:
+        with pytest.raises(AdapterError, match="no well-formed XML"):
+            adapter.snapshot()
+    else:
+        assert adapter.snapshot().request_count == 0
+        assert sum(map(len, adapter.left_out.values())) == count
+
+
 def test_of_jobs_that_are_looked_at_the_others_are_read() -> None:
     clock = Clock()
     engine = Engine(full(), clock)

@@ -49,8 +49,8 @@ def test_each_policy_plans_and_says_what_it_does_not_read(system: str, preset: s
 @pytest.mark.parametrize("system", sorted(set(SYSTEMS) - {"slurm"}))
 def test_a_name_that_no_reader_says_is_still_an_error(system: str) -> None:
     rows = snapshot(50).to_dict()
-    rows["operations"][0]["settings"] = {"exclusiv": True}
-    with pytest.raises(eh.InputError, match=r"settings\.exclusiv "):
+    rows["operations"][0]["settings"] = {"unheard": True}
+    with pytest.raises(eh.InputError, match=r"settings\.unheard "):
         eh.plan(eh.Snapshot.from_dict(rows), SYSTEMS[system].policy())
 
 

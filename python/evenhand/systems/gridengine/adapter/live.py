@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evenhand.accepted import checked as accepting
@@ -25,6 +26,9 @@ __all__ = ["GridEngine"]
 _HOSTS_LAST = 300.0  # seconds for which capacities of hosts are not asked for again
 _UNKNOWN = {"P": "preempt", "N": "enhanced_suspend"}
 _NAMED = 5  # jobs of a notice
+_MOST_UNREAD = 8  # jobs of which qstat -j can be no XML; with more of them it is not the jobs
+_ASKED_AT_ONCE = 500  # jobs of a command
+_XML = "<?xml version='1.0'?>\n"
 _NOT_RESTARTABLE = "not restartable"  # says qmod -rj
 
 # Times without a zone are of the zone in which the command runs.
@@ -170,21 +174,58 @@ class GridEngine:
             "machines": self._ask(*_MACHINES),
             "parallel": self._each("-spl", "-sp"),
         }
+        reading_of = partial(
+            read,
+            hosts=self._capacities(),
+            now=now,
+            aapre={"slots": self.suspended_slots_are_free},
+            utc=True,
+            leaving=leaving,
+            subordination=False,
+            staying=() if self.force else self._staying,
+        )
         try:
-            reading = read(
-                **texts,
-                hosts=self._capacities(),
-                now=now,
-                aapre={"slots": self.suspended_slots_are_free},
-                utc=True,
-                leaving=leaving,
-                subordination=False,
-                staying=() if self.force else self._staying,
-            )
+            try:
+                reading = reading_of(**texts)
+            except InputError as error:
+                if error.problems[0].table != "qstat -xml -j":
+                    raise
+                texts["details"], unread = self._details_in_parts(texts["jobs"])
+                reading = reading_of(**texts, unread=unread)
         except InputError as error:
             raise AdapterError(f"what Grid Engine says cannot be read: {error.problems[0]}") from error
         self._rerun = {name: queue["rerun"] for name, queue in reading.settings["queues"].items()}
         return reading
+
+    def _details_in_parts(self, jobs: str) -> tuple[str, dict[str, str]]:
+        """Return ``qstat -j`` of the jobs of which it can be read, and why that of the others cannot.
+
+        Asked for anew by halves: the text of one job makes that of all no XML.
+        """
+        from evenhand.systems.gridengine.text.jobs import read_details, read_tasks
+
+        texts: list[str] = []
+        unread: dict[str, str] = {}
+
+        def ask(numbers: list[str]) -> None:
+            text = self._ask(*_DETAILS[:-1], ",".join(numbers))
+            try:
+                read_details(text, {})
+            except InputError as error:
+                if len(numbers) > 1:
+                    ask(numbers[: len(numbers) // 2])
+                    ask(numbers[len(numbers) // 2 :])
+                    return
+                unread[numbers[0]] = error.problems[0].message
+                if len(unread) > _MOST_UNREAD:
+                    raise
+            else:
+                texts.append(text if text.lstrip().startswith("<?xml") else f"{_XML}{text}")
+
+        every = list(dict.fromkeys(task.job for task in read_tasks(jobs, utc=True)))
+        for begin in range(0, len(every), _ASKED_AT_ONCE):
+            ask(every[begin : begin + _ASKED_AT_ONCE])
+        return "".join(texts), unread
 
     def _capacities(self) -> str:
         """Return ``qconf -se`` of all hosts; asked for anew when hosts come or go, and now and then."""

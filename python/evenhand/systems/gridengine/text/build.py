@@ -24,7 +24,10 @@ _YOUNG: Final = 2.0
 
 @dataclass(slots=True)
 class Texts:
-    """What was read; `details` is None where the text was not given, `listed` has instances of qstat -f."""
+    """What was read; `details` is None where the text was not given, `listed` has instances of qstat -f.
+
+    `unread` has numbers of jobs of which the details cannot be read, with why not.
+    """
 
     complexes: dict[str, Complex]
     queues: dict[str, Queue] = field(default_factory=dict)
@@ -34,6 +37,7 @@ class Texts:
     tasks: list[Task] = field(default_factory=list)
     details: dict[str, Details] | None = None
     listed: dict[str, tuple[Instance, ...]] = field(default_factory=dict)
+    unread: dict[str, str] = field(default_factory=dict)
 
 
 class Builder:
@@ -77,6 +81,7 @@ class Builder:
         self.offers = Offers(texts.complexes, texts.queues, texts.hosts, texts.machines, texts.listed)
         self.notes = Notes()
         self.left_out: dict[str, list[str]] = {}
+        self._waits_for: list[tuple[Task, str]] = []
         self._tags: dict[str, set[str]] = {host: {f"host:{host}"} for host in self.offers.machines}
 
     def build(self) -> dict[str, Any]:
@@ -101,16 +106,19 @@ class Builder:
         for one in sorted(self._asking(), key=lambda task: (-task.priority, task.since, _order(task))):
             rows, why = waiting.requests(one)
             if why:
-                self.left_out.setdefault(why, []).append(one.key)
+                self._leave_out(one, why)
             else:
                 operations.append(self._operation(one, waiting.queue))
                 requests += rows
+        operations += [self._operation(one, waits_for=why) for one, why in self._waits_for]
         self._note()
         data = {
             "now": self.now,
             "resources": self._resources(allocations, requests),
             "nodes": [self._node(host) for host in self.offers.machines],
-            "pools": [{"name": name} for name in dict.fromkeys(row["pool"] for row in operations)],
+            "pools": [
+                {"name": name} for name in dict.fromkeys(row["pool"] for row in operations if "pool" in row)
+            ],
             "operations": operations,
             "allocations": allocations,
             "requests": requests,
@@ -193,7 +201,10 @@ class Builder:
                 and bool(detail.checkpoint)
                 and detail.migrates,
                 "rerunnable": one.key not in self.staying and self._rerunnable(detail, queue),
-                "preemptible": "t" not in one.state and not one.unknown and started + _YOUNG <= self.now,
+                "preemptible": "t" not in one.state
+                and not one.unknown
+                and one.job not in self.texts.unread
+                and started + _YOUNG <= self.now,
                 "settings": {"queue": queue},
             }
             if state == "preempted":
@@ -219,16 +230,21 @@ class Builder:
             return detail.rerun
         return queue in self.texts.queues and self.texts.queues[queue].rerun
 
-    def _operation(self, one: Task, queue: str) -> dict[str, Any]:
+    def _operation(self, one: Task, queue: str = "", *, waits_for: str = "") -> dict[str, Any]:
+        """Return the row of a job; one without a queue asks for nothing: it waits for something else."""
         return {
             "name": one.key,
-            "pool": queue,
+            **({"pool": queue} if queue else {}),
             "user": one.owner,
             "priority": one.priority,
             "start_time": min(one.since, self.now),
             "order": _order(one),
-            "settings": {"job_name": one.name},
+            "settings": {"job_name": one.name} | ({"waits_for": waits_for} if waits_for else {}),
         }
+
+    def _leave_out(self, one: Task, why: str) -> None:
+        self.left_out.setdefault(why, []).append(one.key)
+        self._waits_for.append((one, why))
 
     # What waits
 
@@ -237,15 +253,25 @@ class Builder:
         details = self.texts.details
         found = []
         for one in self.texts.tasks:
-            if not one.waits or one.held or "E" in one.state or set("dPN") & set(one.state):
+            if not one.waits or set("dPN") & set(one.state):
+                continue
+            if one.held or "E" in one.state:
+                why = "it is held" if one.held else "it is in an error state"
+                self._waits_for.append((one, f"{why} ({one.state})"))
                 continue
             if one.unknown:
-                self.left_out.setdefault(f"what the letter {one.unknown} of its state is", []).append(one.key)
+                self._leave_out(one, f"what the letter {one.unknown} of its state is")
+                continue
+            if one.job in self.texts.unread:
+                self._leave_out(one, f"what cannot be read of qstat -j ({self.texts.unread[one.job]})")
                 continue
             if details is not None:
                 detail = details.get(one.job)
-                if detail is None or detail.not_before > self.now:
-                    continue  # it has ended since, or waits for its time
+                if detail is None:
+                    continue  # it has ended since
+                if detail.not_before > self.now:
+                    self._waits_for.append((one, "its start time has not come"))
+                    continue
             found.append(one)
         return found
 
@@ -308,6 +334,10 @@ class Builder:
                 f"With an unknown letter of their state ({letters}) jobs keep their room and are no victims"
             )
             self.notes.add("gridengine_assumed", said, *unknown)
+        unread = [one.key for one in self.texts.tasks if one.job in self.texts.unread and not one.waits]
+        if unread:
+            said = "What qstat -j says of them cannot be read: they keep their room and are no victims"
+            self.notes.add("gridengine_assumed", said, *unread)
         self._note_instances()
         stopped = [one.key for one in self.texts.tasks if set("PN") & set(one.state)]
         if stopped:

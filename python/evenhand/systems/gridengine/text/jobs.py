@@ -342,14 +342,18 @@ _ASKS: Final = {
 
 #: What ``qstat -j`` writes where there is no job, in some versions with tags that have no name.
 _NO_JOB: Final = re.compile(r"\s*(<\?xml[^>]*>)?\s*<unknown_jobs\b")
+_BEGINS: Final = re.compile(r"(?=<\?xml\s)")
 
 
-def read_details(text: str) -> dict[str, Details]:
+def read_details(text: str, unread: dict[str, str] | None = None) -> dict[str, Details]:
     """Read ``qstat -xml -j '*'``.
 
     Parameters
     ----------
     text : str
+        Or several of them, one after the other.
+    unread : dict of str to str, optional
+        Gets the jobs that have a value which is none, with what is wrong with it.
 
     Returns
     -------
@@ -359,18 +363,28 @@ def read_details(text: str) -> dict[str, Details]:
     Raises
     ------
     InputError
-        Table "qstat -xml -j": it is not complete, or a value in it is none.
+        Table "qstat -xml -j": it is not complete, or, without `unread` or where the number of its job is none
+        either, a value in it is none.
     """
-    command = "qstat -xml -j"
-    if _NO_JOB.match(text):
-        return {}
-    root, found = parse(text, command, "detailed_job_info", "unknown_jobs"), Found(command)
-    details = {}
-    for element in root.all("djob_info", "element"):
-        one = _details(element, found)
-        details[one.job] = one
-    found.complain()
+    details: dict[str, Details] = {}
+    for part in [part for part in _BEGINS.split(text) if part.strip()] or [text]:
+        if not _NO_JOB.match(part):
+            _read_details(part, details, unread)
     return details
+
+
+def _read_details(text: str, details: dict[str, Details], unread: dict[str, str] | None) -> None:
+    command = "qstat -xml -j"
+    root, found = parse(text, command, "detailed_job_info", "unknown_jobs"), Found(command)
+    for element in root.all("djob_info", "element"):
+        before = len(found.problems)
+        one = _details(element, found)
+        if unread is not None and len(found.problems) > before and one.job != "0":
+            unread[one.job] = found.problems[before].message
+            del found.problems[before:]
+        else:
+            details[one.job] = one
+    found.complain()
 
 
 def _details(element: Element, found: Found) -> Details:

@@ -106,6 +106,7 @@ def read(
     leaving: Mapping[str, str] | None = None,
     subordination: bool = True,
     staying: Collection[str] = (),
+    unread: Mapping[str, str] | None = None,
 ) -> Reading:
     r"""Read a Grid Engine: its configuration, its state, or both.
 
@@ -131,8 +132,9 @@ def read(
         Without ``-r`` requests are read of `details`; without ``-g t`` and ``-f`` a job of several slots can
         be read only if its parallel environment keeps it on one host.
     details : str or path-like, optional
-        ``qstat -xml -j '*'``: who asks for a reservation, is rerunnable, has a checkpoint environment, and in
-        which queues a job may be.
+        ``qstat -xml -j '*'``, or several of it: who asks for a reservation, is rerunnable, has a checkpoint
+        environment, and in which queues a job may be. A job with a value that cannot be read is left out if
+        it waits, and no victim if it runs.
     now : float, datetime or str, optional
         Seconds since 1970, a datetime with a time zone, or ISO text; by default this moment.
     aapre : bool or mapping of str to bool, default True
@@ -149,6 +151,8 @@ def read(
         it is suspended by others.
     staying : collection of str, optional
         Jobs that cannot go back to the queue, whatever the texts say: Grid Engine has refused that.
+    unread : mapping of str to str, optional
+        Numbers of jobs that are not in `details` as what it says of them cannot be read, with why not.
 
     Returns
     -------
@@ -178,6 +182,7 @@ def read(
     2
     """
     at = time.time() if now is None else instant_of("gridengine.read", "now", now)
+    not_read = dict(unread or {})
     tasks, listed = ([], {}) if jobs is None else read_jobs(_text(jobs), utc=utc)
     texts = Texts(
         read_complexes(_text(complexes)),
@@ -186,8 +191,9 @@ def read(
         {} if parallel is None else read_parallel(_text(parallel)),
         {} if machines is None else read_machines(_text(machines)),
         tasks,
-        None if details is None else read_details(_text(details)),
+        None if details is None else read_details(_text(details), not_read),
         listed,
+        not_read,
     )
     settings = {} if scheduler is None else read_scheduler(_text(scheduler))
     if texts.queues:
