@@ -12,13 +12,19 @@ from evenhand.adapters.commands import Result, Runner, Subprocesses
 from evenhand.adapters.protocol import AdapterError, Answer, Standing
 from evenhand.errors import InputError
 from evenhand.systems.gridengine.adapter.acting import answer_of, checked, commands_of, said_of
+from evenhand.systems.gridengine.adapter.details import (
+    DETAILS,
+    details_in_parts,
+    details_of,
+    details_of_each,
+)
 from evenhand.systems.gridengine.adapter.rights import rights_of
 from evenhand.systems.gridengine.adapter.standing import standing_of
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
     from evenhand.systems.gridengine.policy import GridEngine as GridEnginePolicy
-    from evenhand.systems.gridengine.text.jobs import Details, Task
+    from evenhand.systems.gridengine.text.jobs import Task
     from evenhand.systems.gridengine.text.reading import Reading
 
 __all__ = ["GridEngine"]
@@ -26,15 +32,11 @@ __all__ = ["GridEngine"]
 _HOSTS_LAST = 300.0  # seconds for which capacities of hosts are not asked for again
 _UNKNOWN = {"P": "preempt", "N": "enhanced_suspend"}
 _NAMED = 5  # jobs of a notice
-_MOST_UNREAD = 8  # jobs of which qstat -j can be no XML; with more of them it is not the jobs
-_ASKED_AT_ONCE = 500  # jobs of a command
-_XML = "<?xml version='1.0'?>\n"
 _NOT_RESTARTABLE = "not restartable"  # says qmod -rj
 
 # Times without a zone are of the zone in which the command runs.
 _TASKS = ("env", "TZ=UTC0", "qstat", "-xml", "-u", "*", "-r", "-g", "t")
 _SYSTEM_HOLD = (*_TASKS, "-s", "hs")
-_DETAILS = ("qstat", "-xml", "-j", "*")
 _MACHINES = ("qhost", "-xml", "-F", "-q")
 
 
@@ -170,7 +172,7 @@ class GridEngine:
             "complexes": self._ask("qconf", "-sc"),
             "queues": self._ask("qconf", "-sq", "*"),
             "jobs": self._ask(*_TASKS),
-            "details": self._ask(*_DETAILS),
+            "details": self._ask(*DETAILS, "*"),
             "machines": self._ask(*_MACHINES),
             "parallel": self._each("-spl", "-sp"),
         }
@@ -190,42 +192,12 @@ class GridEngine:
             except InputError as error:
                 if error.problems[0].table != "qstat -xml -j":
                     raise
-                texts["details"], unread = self._details_in_parts(texts["jobs"])
+                texts["details"], unread = details_in_parts(self._ask, texts["jobs"])
                 reading = reading_of(**texts, unread=unread)
         except InputError as error:
             raise AdapterError(f"what Grid Engine says cannot be read: {error.problems[0]}") from error
         self._rerun = {name: queue["rerun"] for name, queue in reading.settings["queues"].items()}
         return reading
-
-    def _details_in_parts(self, jobs: str) -> tuple[str, dict[str, str]]:
-        """Return ``qstat -j`` of the jobs of which it can be read, and why that of the others cannot.
-
-        Asked for anew by halves: the text of one job makes that of all no XML.
-        """
-        from evenhand.systems.gridengine.text.jobs import read_details, read_tasks
-
-        texts: list[str] = []
-        unread: dict[str, str] = {}
-
-        def ask(numbers: list[str]) -> None:
-            text = self._ask(*_DETAILS[:-1], ",".join(numbers))
-            try:
-                read_details(text, {})
-            except InputError as error:
-                if len(numbers) > 1:
-                    ask(numbers[: len(numbers) // 2])
-                    ask(numbers[len(numbers) // 2 :])
-                    return
-                unread[numbers[0]] = error.problems[0].message
-                if len(unread) > _MOST_UNREAD:
-                    raise
-            else:
-                texts.append(text if text.lstrip().startswith("<?xml") else f"{_XML}{text}")
-
-        every = list(dict.fromkeys(task.job for task in read_tasks(jobs, utc=True)))
-        for begin in range(0, len(every), _ASKED_AT_ONCE):
-            ask(every[begin : begin + _ASKED_AT_ONCE])
-        return "".join(texts), unread
 
     def _capacities(self) -> str:
         """Return ``qconf -se`` of all hosts; asked for anew when hosts come or go, and now and then."""
@@ -338,7 +310,7 @@ class GridEngine:
             return {}
         tasks = self._tasks(_TASKS)
         held, rerun = self._tasks(_SYSTEM_HOLD), self._queues_rerun()
-        details, unread = self._details_of_each(wanted)
+        details, unread = details_of_each(self._ask, wanted)
         found = {}
         for name in wanted:
             task = tasks.get(name)
@@ -367,28 +339,6 @@ class GridEngine:
             return {task.key: task for task in read_tasks(self._ask(*command), utc=True)}
         except InputError as error:
             raise AdapterError(f"qstat: {error.problems[0]}") from error
-
-    def _details_of_each(self, names: list[str]) -> tuple[dict[str, Details], set[str]]:
-        """Return details by number, and the jobs of which they cannot be read: those stay where they are."""
-        numbers = [*dict.fromkeys(name.partition(".")[0] for name in names)]
-        try:
-            return self._details(numbers), set()
-        except AdapterError as error:
-            if not isinstance(error.__cause__, InputError):
-                raise
-        if len(numbers) == 1:
-            return {}, set(numbers)
-        each = [self._details_of_each([number]) for number in numbers]
-        return {n: one for found, _ in each for n, one in found.items()}, {n for _, no in each for n in no}
-
-    def _details(self, names: list[str]) -> dict[str, Details]:
-        from evenhand.systems.gridengine.text.jobs import read_details
-
-        numbers = ",".join(dict.fromkeys(name.partition(".")[0] for name in names))
-        try:
-            return read_details(self._ask(*_DETAILS[:-1], numbers))
-        except InputError as error:
-            raise AdapterError(f"qstat -j: {error.problems[0]}") from error
 
     def room(self, name: str) -> bool:
         """Whether what a suspended job needs is free where it stands.
@@ -469,7 +419,7 @@ class GridEngine:
         job = checked(name)
         migrates = stopped = False
         if action in ("requeue", "requeue_hold"):
-            detail = self._details([job]).get(job.partition(".")[0])
+            detail = details_of(self._ask, [job]).get(job.partition(".")[0])
             migrates = detail is not None and bool(detail.checkpoint) and detail.migrates
         elif action == "release":
             standing = self.look([job])[job]

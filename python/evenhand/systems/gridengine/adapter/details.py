@@ -1,0 +1,130 @@
+"""What ``qstat -j`` says of jobs, and of which of them it cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from evenhand.adapters.protocol import AdapterError
+from evenhand.errors import InputError
+
+if TYPE_CHECKING:
+    from evenhand.systems.gridengine.text.jobs import Details
+
+__all__ = ["DETAILS", "Ask", "details_in_parts", "details_of", "details_of_each"]
+
+#: Runs a command that only reads and returns its answer; raises `AdapterError` if it fails.
+Ask = Callable[..., str]
+
+#: The command, without the jobs.
+DETAILS: Final = ("qstat", "-xml", "-j")
+
+_MOST_UNREAD = 8  # jobs whose text can be no XML; where there are more, it is not the jobs
+_ASKED_AT_ONCE = 500  # jobs of a command
+_HEAD = "<?xml version='1.0'?>\n"
+
+
+def details_of(ask: Ask, names: list[str]) -> dict[str, Details]:
+    """Return the details of jobs by number.
+
+    Parameters
+    ----------
+    ask : Ask
+    names : list of str
+        ``job`` or ``job.task``.
+
+    Returns
+    -------
+    dict of str to Details
+
+    Raises
+    ------
+    AdapterError
+        If the command fails; caused by an `InputError` if its answer cannot be read.
+    """
+    from evenhand.systems.gridengine.text.jobs import read_details
+
+    numbers = ",".join(dict.fromkeys(name.partition(".")[0] for name in names))
+    try:
+        return read_details(ask(*DETAILS, numbers))
+    except InputError as error:
+        raise AdapterError(f"qstat -j: {error.problems[0]}") from error
+
+
+def details_of_each(ask: Ask, names: list[str]) -> tuple[dict[str, Details], set[str]]:
+    """Return details by number, and the numbers of jobs of which they cannot be read.
+
+    Parameters
+    ----------
+    ask, names
+        As of `details_of`.
+
+    Returns
+    -------
+    details : dict of str to Details
+    unread : set of str
+
+    Raises
+    ------
+    AdapterError
+        If a command fails.
+    """
+    numbers = [*dict.fromkeys(name.partition(".")[0] for name in names)]
+    try:
+        return details_of(ask, numbers), set()
+    except AdapterError as error:
+        if not isinstance(error.__cause__, InputError):
+            raise
+    if len(numbers) == 1:
+        return {}, set(numbers)
+    each = [details_of_each(ask, [number]) for number in numbers]
+    return {n: one for found, _ in each for n, one in found.items()}, {n for _, no in each for n in no}
+
+
+def details_in_parts(ask: Ask, jobs: str) -> tuple[str, dict[str, str]]:
+    """Return the text of the jobs of which it can be read, where that of all together is no XML.
+
+    Parameters
+    ----------
+    ask : Ask
+    jobs : str
+        What ``qstat -xml`` says of all.
+
+    Returns
+    -------
+    text : str
+        Of one command after the other, each for half as many jobs as the one before as long as it is no XML.
+    unread : dict of str to str
+        Numbers of the other jobs, with what is wrong.
+
+    Raises
+    ------
+    AdapterError
+        If a command fails.
+    InputError
+        If there are too many of them: then it is not the jobs.
+    """
+    from evenhand.systems.gridengine.text.jobs import read_details, read_tasks
+
+    texts: list[str] = []
+    unread: dict[str, str] = {}
+
+    def read(numbers: list[str]) -> None:
+        text = ask(*DETAILS, ",".join(numbers))
+        try:
+            read_details(text, {})
+        except InputError as error:
+            if len(numbers) > 1:
+                read(numbers[: len(numbers) // 2])
+                read(numbers[len(numbers) // 2 :])
+                return
+            unread[numbers[0]] = error.problems[0].message
+            if len(unread) > _MOST_UNREAD:
+                raise
+        else:
+            texts.append(text if text.lstrip().startswith("<?xml") else f"{_HEAD}{text}")
+
+    every = list(dict.fromkeys(task.job for task in read_tasks(jobs, utc=True)))
+    for begin in range(0, len(every), _ASKED_AT_ONCE):
+        read(every[begin : begin + _ASKED_AT_ONCE])
+    return "".join(texts), unread
