@@ -55,7 +55,7 @@ def judge(world: World, command: Mapping[str, Any]) -> str | tuple[str, Accepted
         if not found:
             return "provider_not_running"
         needs = {"C": world.checkpointable, "R": world.rerunnable}.get(command.get("action") or "")
-        found = [job for job in found if needs is None or needs(job)]
+        found = sorted((job for job in found if needs is None or needs(job)), key=world.turn)
         if not found:
             return "provider_not_checkpointable" if command["action"] == "C" else "provider_not_rerunnable"
     for name in names:

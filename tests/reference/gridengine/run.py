@@ -350,14 +350,7 @@ class Run:
             return "no_job_allows_action" if lower else "no_lower_priority"
         order = list(found)
         if not names:
-            ranks = list(self.world.jobs)
-
-            def key(name: str) -> tuple[Any, ...]:
-                job = self.world.jobs[name]
-                start = min(a.get("start_time", 0) for a in job.some("running"))
-                return job.priority, -start, ranks.index(name)
-
-            order.sort(key=key)
+            order.sort(key=lambda name: self.world.turn(self.world.jobs[name]))
         if not fewest:
             victims = self.needed(w, order, found) or self.few(w, order, found)
         elif len(w.parts) == 1 and not self.shared_lacks(w):

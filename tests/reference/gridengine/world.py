@@ -127,6 +127,11 @@ class World:
         """It runs, as a whole, and may be preempted."""
         return bool(job.some("running")) and not job.some("preempting", "suspended", "preempted")
 
+    def turn(self, job: Job) -> tuple[float, float, int]:
+        """Where a job that runs stands among those that may be preempted: the least goes first."""
+        start = min(a.get("start_time", 0) for a in job.some("running"))
+        return job.priority, -start, list(self.jobs).index(job.name)
+
     # --- what an action does
 
     def kind(self, resource: str) -> str:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 import evenhand as eh
 
 
@@ -40,3 +44,42 @@ def test_victims_count_as_of_the_commands_whatever_time_passes_after_them() -> N
     cluster.plan(on=on)
     cluster.apply([{"event": "time", "now": 1020}])
     assert cluster.state() == eh.plan(snapshot, policy, before, on=on).state
+
+
+@pytest.mark.parametrize("action", [None, "T", "R"])
+@pytest.mark.parametrize(
+    ("changed", "victim"),
+    [
+        ({}, "4"),  # of equal priority and start the first in canonical order
+        ({"6": {"start_time": 51}}, "6"),  # the latest start
+        ({"5": {"start_time": 49}, "4": {"start_time": 49}}, "6"),
+        ({"6": {"start_time": 51}, "5": {"priority": 0.1}}, "5"),  # before all the lowest priority
+        ({"3": {"priority": 0.0}}, "4"),  # another user's
+    ],
+)
+def test_a_user_who_names_no_jobs_has_the_own_ones_leave_in_the_usual_order(
+    action: str | None, changed: dict[str, dict[str, Any]], victim: str
+) -> None:
+    """Job 3 is another user's, 4 to 6 are the consumer's own, and one slot is enough."""
+    runs = {n: {"priority": 0.2, "start_time": 50} | changed.get(n, {}) for n in ("3", "4", "5", "6")}
+    data = {
+        "now": 100,
+        "resources": {"slots": {"kind": "slots"}},
+        "nodes": [{"name": "h", "capacity": {"slots": 4}}],
+        "operations": [
+            *({"name": n, "priority": runs[n]["priority"], "user": "u" if n > "3" else "v"} for n in runs),
+            {"name": "9", "priority": 0.9, "user": "u"},
+        ],
+        "allocations": [
+            {"name": n, "operation": n, "node": "h", "resources": {"slots": 1}, "rerunnable": True}
+            | {"start_time": runs[n]["start_time"]}
+            for n in runs
+        ],
+        "requests": [{"name": "r", "operation": "9", "resources": {"slots": 1}, "reserve": True}],
+    }
+    policy = eh.policies.GridEngine(max_reservation=1, max_preemptees=9, preemption_distance=0)
+    snapshot = eh.Snapshot.from_dict(data)
+    command = {"consumer": "9", "user": "u"} | ({"action": action} if action else {})
+    state = eh.plan(snapshot, policy, on=eh.Commands([command])).state
+    victims = eh.plan(snapshot, policy, state).decisions.victims
+    assert [d.operation for d in victims] == [victim]

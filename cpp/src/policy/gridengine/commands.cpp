@@ -47,11 +47,11 @@ Outcome Run::refused(const Trigger::Command& c, Id consumer, Column<Id>& provide
     return state_.operations().text(&OperationColumns::user, o) == c.user && !c.user.empty();
   };
   const bool named = !c.providers.empty();
-  if (!named && !c.manager) {  // a user's own jobs
-    for (const Id o : operations_)
-      if (const Provider* p = provider(o);
-          p != nullptr && p->why == Outcome::kTaken && owned(o) && p->priority < priority(consumer))
-        providers.push_back(o);
+  if (!named && !c.manager) {  // a user's own jobs, as if they were listed in the usual order
+    for (const Id i : in_order_)
+      if (const Provider& p = providers_[at(i)];
+          owned(p.operation) && p.priority < priority(consumer))
+        providers.push_back(p.operation);
     if (providers.empty()) return Outcome::kProviderNotRunning;
     std::erase_if(providers, [&](Id o) {
       return (c.mode == Mode::kCheckpoint && !provider(o)->checkpointable) ||

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evenhand.accepted import checked as accepting
@@ -176,24 +175,29 @@ class GridEngine:
             "machines": self._ask(*_MACHINES),
             "parallel": self._each("-spl", "-sp"),
         }
-        reading_of = partial(
-            read,
-            hosts=self._capacities(),
-            now=now,
-            aapre={"slots": self.suspended_slots_are_free},
-            utc=True,
-            leaving=leaving,
-            subordination=False,
-            staying=() if self.force else self._staying,
-        )
+        hosts = self._capacities()
+
+        def reading_without(unread: Mapping[str, str]) -> Reading:
+            return read(
+                **texts,
+                hosts=hosts,
+                now=now,
+                aapre={"slots": self.suspended_slots_are_free},
+                utc=True,
+                leaving=leaving,
+                subordination=False,
+                staying=() if self.force else self._staying,
+                unread=unread,
+            )
+
         try:
             try:
-                reading = reading_of(**texts)
+                reading = reading_without({})
             except InputError as error:
                 if error.problems[0].table != "qstat -xml -j":
                     raise
                 texts["details"], unread = details_in_parts(self._ask, texts["jobs"])
-                reading = reading_of(**texts, unread=unread)
+                reading = reading_without(unread)
         except InputError as error:
             raise AdapterError(f"what Grid Engine says cannot be read: {error.problems[0]}") from error
         self._rerun = {name: queue["rerun"] for name, queue in reading.settings["queues"].items()}
