@@ -26,6 +26,7 @@ ROOMS = {
         "cluster",
         "config",
         "explain",
+        "folder",
         "history",
         "implausible",
         "living",

@@ -33,6 +33,7 @@ def act(
     max_age: float | None = None,
     timing: Timing | None = None,
     progress: Callable[[Row], object] | None = None,
+    plans: str | os.PathLike[str] | None = None,
 ) -> Report:
     """Carry out a plan on a cluster, step by step.
 
@@ -57,6 +58,8 @@ def act(
         How long to wait for what.
     progress : callable, optional
         Called with a `Row` for each step.
+    plans : str or path-like, optional
+        Folder in which the plan is saved, as by a `Driver`.
 
     Returns
     -------
@@ -81,6 +84,7 @@ def act(
         stop_file=stop_file,
         timing=timing,
         progress=progress,
+        plans=plans,
     ) as driver:
         driver.act(plan)
         return driver.report
@@ -98,12 +102,13 @@ async def act_async(
     max_age: float | None = None,
     timing: Timing | None = None,
     progress: Callable[[Row], object] | None = None,
+    plans: str | os.PathLike[str] | None = None,
 ) -> Report:
     """Carry out a plan without blocking an event loop.
 
     Parameters
     ----------
-    plan, adapter, journal, dry_run, caps, stop_file, max_age, timing
+    plan, adapter, journal, dry_run, caps, stop_file, max_age, timing, plans
         As in `act`.
     progress : callable, optional
         Called in the event loop's thread.
@@ -129,7 +134,7 @@ async def act_async(
     made: list[Driver] = []
 
     def begin() -> None:
-        options: dict[str, Any] = {"dry_run": dry_run, "caps": caps, "stop_file": stop_file}
+        options: dict[str, Any] = {"dry_run": dry_run, "caps": caps, "stop_file": stop_file, "plans": plans}
         made.append(Driver(adapter, journal, timing=timing, progress=tell, **options))
 
     try:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from evenhand.accepted import checked
 from evenhand.act.jobs import names_of
-from evenhand.act.lock import Lock, LockedError
+from evenhand.act.lock import Lock
 from evenhand.errors import InputError, Problem, printable
 from evenhand.files import open_regular, replace_file
 from evenhand.packed import broken, unpacked
@@ -186,10 +186,7 @@ class PlanWriter:
         self.path, self.keep = Path(path), keep
         with contextlib.suppress(FileExistsError):
             self.path.mkdir(mode=0o750)
-        try:
-            self._lock = Lock(self.path / ".lock", 0.0)
-        except LockedError as error:
-            raise LockedError(f"plans {self.path}: {error}") from None
+        self._lock = Lock(self.path / ".lock", 0.0, "saves plans in this folder")
         for left in self.path.glob(".plan-*"):  # of a writer that was killed
             left.unlink(missing_ok=True)
         names = PlanFolder(self.path).names

@@ -74,6 +74,8 @@ class Lock:
         Made if it does not exist; a link is not followed.
     patience : float
         How long to wait, in seconds, for commands of a dead driver. One that runs is not waited for.
+    does : str
+        What the holder does, for messages.
 
     Raises
     ------
@@ -81,7 +83,9 @@ class Lock:
         If another driver holds it, or the file cannot be opened.
     """
 
-    def __init__(self, path: str | os.PathLike[str], patience: float = 35.0) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], patience: float = 35.0, does: str = "acts on this cluster"
+    ) -> None:
         self.path = Path(path)
         self.descriptor = _open(self.path)
         until = time.monotonic() + patience
@@ -94,9 +98,7 @@ class Lock:
                 if _lives(holder) or time.monotonic() > until:
                     os.close(self.descriptor)
                     other = f"process {holder}" if holder.isdecimal() else "another process"
-                    raise LockedError(
-                        f"another driver ({other}) acts on this cluster: lock {self.path}"
-                    ) from None
+                    raise LockedError(f"another driver ({other}) {does}: lock {self.path}") from None
                 time.sleep(0.05)
         number = f"{os.getpid()}\n".encode()
         try:  # over the old one, which needs no room

@@ -268,7 +268,9 @@ def test_a_folder_that_is_none(tmp_path: Path) -> None:
 
 def test_a_second_writer_is_refused(tmp_path: Path) -> None:
     with PlanWriter(tmp_path) as writer:
-        with pytest.raises(LockedError, match=f"plans {tmp_path}: "):
+        with pytest.raises(
+            LockedError, match=f"another driver .* saves plans in this folder: lock {tmp_path}/.lock"
+        ):
             PlanWriter(tmp_path)
         writer.add(plan())
     filled(tmp_path, T0 + 1)
@@ -348,6 +350,29 @@ def test_without_a_folder_and_in_a_dry_run_nothing_is_written(tmp_path: Path) ->
         watch(driver, adapter.policy(), once=True)
     assert "file" not in lines_of(tmp_path, "step")[0]["plan"]
     assert not (tmp_path / "plans").exists()
+
+
+def test_acting_once_saves_its_plan(tmp_path: Path) -> None:
+    import asyncio
+
+    from evenhand.act import act, act_async
+
+    live: dict[str, Any] = {}
+    for name in ("plain", "async"):
+        adapter, folder = evicting(), tmp_path / name
+        folder.mkdir()
+        live[name] = eh.plan(adapter.snapshot(), adapter.policy())
+        options: dict[str, Any] = {
+            "journal": folder / "journal",
+            "timing": adapter.site.timing(),
+            "plans": folder / "plans",
+        }
+        if name == "plain":
+            act(live[name], adapter, **options)
+        else:
+            asyncio.run(act_async(live[name], adapter, **options))
+        (file,) = PlanFolder(folder / "plans").names
+        assert PlanFolder(folder / "plans").load(file) == live[name]
 
 
 def test_idle_rounds_leave_a_plan_an_hour(tmp_path: Path) -> None:

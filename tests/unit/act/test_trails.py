@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import random
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import evenhand as eh
-from evenhand.act import PlanFolder, Trail, TrailStep, trail, watch
+from evenhand.act import Caps, PlanFolder, Trail, TrailStep, trail, watch
 from evenhand.act.folder import PlanWriter
 from evenhand.act.jobs import MOST, explained, named
 from evenhand.act.journal import read
@@ -85,6 +87,18 @@ def test_only_what_concerns_the_job(tmp_path: Path) -> None:
         assert all(event.job in step.victims for step in one.steps for event in step.events)
 
 
+def test_a_victim_has_its_own_events_and_the_beneficiary_all(tmp_path: Path) -> None:
+    site = Site({"a": 4}, one=(2, 1, "a"), two=(2, 1, "a"), big=(4, 5, None))
+    site.now = T0
+    plans = happened(tmp_path, SiteAdapter(site))
+    found = {job: only(trail(tmp_path / "journal", job, plans)) for job in site.jobs}
+    assert found["one"].victims == found["big"].victims == ("one", "two")
+    assert {event.job for event in found["one"].events} == {"one"}
+    assert {event.job for event in found["two"].events} == {"two"}
+    assert {event.job for event in found["big"].events} == {"one", "two"}
+    assert "one, two were to leave for big" in trail(tmp_path / "journal", "big").text
+
+
 def test_a_job_that_resumes_later(tmp_path: Path) -> None:
     adapter = evicting()
     adapter.evict = "suspend"
@@ -129,6 +143,65 @@ def test_journals_of_before_have_trails_without_plans(name: str) -> None:
 
 def _journal(name: str) -> list[dict[str, Any]]:
     return read(DATA / "act" / name)
+
+
+# --- what the folder says is what the live plans said
+
+
+def drawn(seed: int) -> tuple[SiteAdapter, Caps]:
+    """A site where jobs that wait need others to leave, within caps that may not allow it."""
+    chance = random.Random(seed)
+    nodes = {f"n{i}": 4 for i in range(chance.randint(1, 3))}
+    jobs = {
+        f"r{i}": (chance.choice((2, 4)), chance.randint(1, 4), n, f"u{i % 2}") for i, n in enumerate(nodes)
+    }
+    jobs |= {
+        f"w{i}": (chance.choice((2, 4)), chance.randint(2, 9), None) for i in range(chance.randint(1, 4))
+    }
+    site = Site(nodes, **jobs)
+    site.now = T0
+    caps = Caps(chance.choice((1, 2, None)), None, chance.choice((1, None)), None)
+    return SiteAdapter(site, chance.choice(("requeue", "requeue_hold", "suspend"))), caps
+
+
+def test_a_line_of_the_journal_and_its_plan_are_joined(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = PlanWriter.add
+    live: dict[str, Any] = {}
+
+    def add(self: PlanWriter, plan: Any) -> str:
+        name = plain(self, plan)
+        live[name] = plan
+        return name
+
+    monkeypatch.setattr(PlanWriter, "add", add)
+    kinds: Counter[str] = Counter()
+    for seed in range(30):
+        live.clear()
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        adapter, caps = drawn(seed)
+        with driver_of(adapter, folder, plans=folder / "plans", caps=caps) as driver:
+            for _ in range(2):
+                watch(driver, adapter.policy(), once=True)
+                adapter.site.sleep(30.0)
+        saved = PlanFolder(folder / "plans")
+        assert saved.names == sorted(live)
+        for line in read(folder / "journal"):
+            if line["kind"] not in ("step", "refused"):
+                continue
+            kinds[line["kind"]] += 1
+            plan = live[line["plan"]["file"]]
+            assert saved.load(line["plan"]["file"]) == plan
+            decided = plan.steps()[line["plan"]["step"]]
+            victims = [v if isinstance(v, str) else v["job"] for v in line["victims"]]
+            assert [str(d.operation) for d in decided.victims] == victims
+            for job in victims:
+                for step in trail(folder / "journal", job, folder / "plans").steps:
+                    of = live[str(step.said.plan)]
+                    assert [one.text for one in step.said.explanations] == [of.why(job).text]
+    assert min(kinds["step"], kinds["refused"]) > 5
 
 
 # --- refusals
