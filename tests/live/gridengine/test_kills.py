@@ -18,6 +18,8 @@ from tests.live.gridengine.conftest import Cell
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
 KILLS = 20
+#: Longer than the test takes on the slowest machine: no victim ends by itself, so one that is gone is lost.
+LONG = 24 * 3600
 
 
 def test_twenty_kills(cell: Cell, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -26,8 +28,8 @@ def test_twenty_kills(cell: Cell, tmp_path: Path, capsys: pytest.CaptureFixture[
     spawn.set_forkserver_preload(
         ["evenhand.act", "evenhand.systems.gridengine.adapter.live", "evenhand.policies"]
     )
-    low = [cell.submit("-r", "y") for _ in range(6)]
-    migrating = [cell.submit("-r", "y", "-ckpt", "saves") for _ in range(6)]
+    low = [cell.submit("-r", "y", seconds=LONG) for _ in range(6)]
+    migrating = [cell.submit("-r", "y", "-ckpt", "saves", seconds=LONG) for _ in range(6)]
     victims = [*low, *migrating]
     until = time.monotonic() + 60
     while running(cell) < 4:
@@ -71,7 +73,8 @@ def test_twenty_kills(cell: Cell, tmp_path: Path, capsys: pytest.CaptureFixture[
     intents = [x for x in lines if x["kind"] == "intent" and x["action"] == "requeue_hold"]
     ends = Counter(x["outcome"] for x in lines if x["kind"] == "end")
     errors = tmp_path / "errors"
-    went = [name for name in victims if "R" in tasks[name].state]
+    lost = set(victims) - set(tasks)
+    went = [name for name in victims if name not in lost and "R" in tasks[name].state]
     with capsys.disabled():
         print(
             f"\nseed {seed}: {kills} kills in {took:.0f} s, {len(high)} urgent jobs,"
@@ -80,11 +83,11 @@ def test_twenty_kills(cell: Cell, tmp_path: Path, capsys: pytest.CaptureFixture[
             f" back to the queue, refused {dict(book.refusals)}, {len(lines)} lines,"
             f" {len(errors.read_text().splitlines()) if errors.exists() else 0} rounds without an answer"
         )
+    assert not lost
     assert kills >= KILLS * 0.9
     assert len(went) >= 4
     assert not book.open
     assert not book.owed
-    assert set(victims) <= set(tasks), "lost"
     assert len(tasks) == len(victims) + len(set(tasks) & set(high)), "doubled"
     asked = {x["job"] for x in intents}
     for name in victims:
