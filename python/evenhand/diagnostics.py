@@ -77,6 +77,8 @@ CODES: Mapping[str, str] = {
         "Where partitions are gang scheduled, jobs that share cpus are suspended in Slurm's own order, and"
         " settings that choose victims play no part in that, or none at all."
     ),
+    "slurm_left_out": "Slurm has jobs that wait and ask for nothing in the snapshot.",
+    "slurm_assumed": "Slurm's texts lack something that its rules need; this is assumed.",
     "slurm_not_read": "Slurm's configuration has parts that play no part in a plan.",
     "preemption_request_accepted": (
         "A request for preemption is accepted; the next scheduling run carries it out, if it is needed then."

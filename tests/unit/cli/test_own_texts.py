@@ -264,9 +264,12 @@ def write(name: str, text: str) -> Callable[[Path], Any]:
     [
         (
             (),
-            "{folder}: is a folder without texts of YuniKorn or Grid Engine; give one with those of",
+            "{folder}: is a folder without texts of Slurm, YuniKorn or Grid Engine; give one with those of",
         ),
-        ((write("notes", "hello"),), "{folder}: is a folder without texts of YuniKorn or Grid Engine;"),
+        (
+            (write("notes", "hello"),),
+            "{folder}: is a folder without texts of Slurm, YuniKorn or Grid Engine;",
+        ),
         (
             (write("a", "partitions:\n"), write("b", "qname x\n")),
             "{folder}: is a folder with texts of Grid Engine and YuniKorn; give one with those of one system",

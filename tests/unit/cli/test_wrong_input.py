@@ -83,7 +83,7 @@ def test_problems_as_data(tmp_path: Path, cluster: Path, run: Any) -> None:
     ("path", "words"),
     [
         ("nowhere.json", "No such file or directory"),
-        (".", "is a folder without texts of YuniKorn or Grid Engine"),
+        (".", "is a folder without texts of Slurm, YuniKorn or Grid Engine"),
         ("a\0b", "null byte"),
         ("x" * 300, "too long"),
     ],

@@ -30,5 +30,7 @@ SLURM: Final = System(
         f"{_SETTINGS}SlurmQos",
         "evenhand.systems.slurm.rows:SlurmOperationSettings",
     ),
+    texts_at="evenhand.systems.slurm.text.parts",
+    reader_at="evenhand.systems.slurm.adapter.recorded:read",
     adapter_at="evenhand.systems.slurm.adapter.live:Slurm",
 )

@@ -11,7 +11,7 @@ from typing import Any
 from evenhand.adapters.commands import Result
 from evenhand.systems.slurm.adapter.live import Slurm
 
-__all__ = ["MORE", "NOW", "Recorded", "adapter", "with_job"]
+__all__ = ["MORE", "NOW", "Recorded", "adapter", "with_job", "write"]
 
 _DATA: dict[str, Any] = json.loads(
     gzip.decompress((Path(__file__).parents[3] / "data" / "slurm-26.05.json.gz").read_bytes())
@@ -20,6 +20,21 @@ _DATA: dict[str, Any] = json.loads(
 MORE: dict[str, str] = _DATA["more"]
 #: When it was recorded.
 NOW = 1795749391.0
+
+
+#: What prints each text of a folder.
+PRINTED = {
+    "jobs": "squeue --json",
+    "nodes": "scontrol show nodes --json",
+    "config": "scontrol show config",
+    "partitions": "scontrol -o show partition",
+    "weights": "scontrol show node",
+    "qos": "sacctmgr -P show qos",
+    "associations": "sacctmgr -P show assoc",
+    "reservations": "sinfo -a -T",
+    "licenses": "scontrol show lic",
+    "exclusive": "squeue -a -t all -O jobid:|,exclusive:|",
+}
 
 
 class Recorded:
@@ -60,6 +75,15 @@ def _names(key: tuple[str, ...]) -> list[str]:
 def adapter(**options: Any) -> Slurm:
     """Return an adapter of the recorded cluster."""
     return Slurm(runner=Recorded(), clock=lambda: NOW, **options)
+
+
+def write(folder: Path) -> dict[str, Path]:
+    """Write what was recorded into files, by the reader's arguments."""
+    played, files = Recorded(), {}
+    for part, words in PRINTED.items():
+        files[part] = folder / f"{part}.out"
+        files[part].write_text(played(words.split(" "), 1.0).out)
+    return files
 
 
 def with_job(number: int, asked: dict[str, Any]) -> str:
