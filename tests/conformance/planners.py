@@ -177,8 +177,7 @@ def reference() -> Planner:
     from evenhand.systems.backendai.settings import BackendAISettings
     from evenhand.systems.slurm.settings import SlurmSettings
     from evenhand.systems.ytsaurus.settings import YTsaurusSettings
-    from evenhand.testing import sessions as backendai
-    from evenhand.testing import slurm
+    from tests.reference import backendai, slurm
     from tests.reference.ytsaurus import codes, conditional, effective, reading, reference_plan
     from tests.reference.ytsaurus.heartbeat import stages_of
     from tests.reference.ytsaurus.status import satisfaction

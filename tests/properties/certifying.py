@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.testing.certificates import NotDerived, check_certificate
 from evenhand.testing.strategies import (
     job_clusters,
     plan_inputs,
@@ -25,6 +24,7 @@ from evenhand.testing.strategies import (
     system_cluster_dicts,
 )
 from tests.drawing import each, every_system
+from tests.reference.certificates import NotDerived, check_by_rules
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -130,7 +130,7 @@ def _verdicts(system: str, count: int, first: int) -> bool:
         for step in plan.minimum_steps:
             certificate = plan.certificate(step)
             try:
-                verdict = check_certificate(plan, step)
+                verdict = check_by_rules(plan, step)
             except NotDerived as why:
                 counted[f"not derived: {why}"[:60]] += 1
             except AssertionError as error:

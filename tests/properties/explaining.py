@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.plans import Plan
-from evenhand.testing.explanations import falsehoods
 from evenhand.testing.strategies import plan_inputs, policies, system_cluster_dicts
 from evenhand.testing.strategies._picking import Pick, picks
 from tests.drawing import each, every_system
 from tests.properties.gridengine.asking import asked_for
+from tests.reference.explanations import falsehoods
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,9 +7,9 @@ from itertools import groupby
 from typing import Any
 
 from evenhand.config.pace import PaceSettings
-from evenhand.testing.pace import Pace
 from evenhand.testing.strategies._pace import paced
 from evenhand.testing.strategies._picking import Pick
+from tests.reference.pace import Pace
 
 __all__ = ["drawn_pace", "keeps_its_pace"]
 

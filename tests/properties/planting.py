@@ -8,10 +8,10 @@ from functools import cache
 from typing import Any
 
 from evenhand.explain import Explanation
-from evenhand.testing.explanations.checker import found_false
-from evenhand.testing.explanations.world import World
 from tests.drawing import examples
 from tests.properties.explaining import some_plans
+from tests.reference.explanations.checker import found_false
+from tests.reference.explanations.world import World
 
 __all__ = ["Plant", "each_planted", "in_numbers", "in_outcomes", "other", "planted", "told"]
 

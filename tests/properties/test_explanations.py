@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.reasons import TABLE
-from evenhand.testing.explanations import falsehoods
-from evenhand.testing.explanations.registry import CHECKS
-from evenhand.testing.explanations.table import load
 from tests.properties.explaining import SYSTEMS, plans
+from tests.reference.explanations import falsehoods
+from tests.reference.explanations.registry import CHECKS
+from tests.reference.explanations.table import load
 
 #: Codes that have no check, as nothing explains with them: stages and what a check of a plan finds.
 _UNEXPLAINED = ("stage", "check")

@@ -13,12 +13,12 @@ import pytest
 import evenhand as eh
 from evenhand.explain import Explanation
 from evenhand.plans import Plan
-from evenhand.testing.explanations import check_explanation
-from evenhand.testing.explanations.checker import found_false, told_by
-from evenhand.testing.explanations.world import World
 from tests.drawing import examples
 from tests.properties.explaining import SYSTEMS, some_plans
 from tests.properties.planting import Plant, planted, told
+from tests.reference.explanations import check_explanation
+from tests.reference.explanations.checker import found_false, told_by
+from tests.reference.explanations.world import World
 
 Met = Mapping[str, Any]
 Lie = Callable[[Plan, Met], dict[str, Any] | None]

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from evenhand.explain import Explanation
-from evenhand.testing.explanations.checker import found_false
-from evenhand.testing.explanations.world import World
 from tests.properties.planting import Plant, planted
+from tests.reference.explanations.checker import found_false
+from tests.reference.explanations.world import World
 
 #: Numbers of victims, and what is said in their place.
 OF_VICTIMS: Mapping[str, Any] = {

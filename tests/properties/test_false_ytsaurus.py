@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evenhand.testing.explanations.checker import found_false
 from tests.properties.planting import in_numbers, in_outcomes, planted
+from tests.reference.explanations.checker import found_false
 
 
 @pytest.mark.parametrize(

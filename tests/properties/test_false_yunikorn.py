@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from evenhand.explain import Explanation
-from evenhand.testing.explanations.checker import found_false
-from evenhand.testing.explanations.world import World
 from tests.properties.planting import each_planted, in_numbers, in_outcomes, planted
+from tests.reference.explanations.checker import found_false
+from tests.reference.explanations.world import World
 
 
 @pytest.mark.parametrize(

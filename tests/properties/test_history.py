@@ -1,4 +1,4 @@
-"""The core against the exact references of `evenhand.testing.decayed_usage`, and laws of the factors."""
+"""The core against the exact references of `tests.reference.decayed_usage`, and laws of the factors."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from evenhand import _core
 from evenhand.history import Decay, DecayedUsage, ShareTree, backendai, gridengine, slurm
-from evenhand.testing import decayed_usage as reference
-from evenhand.testing.decayed_usage import Row
+from tests.reference import decayed_usage as reference
+from tests.reference.decayed_usage import Row
 
 # Few distinct small numbers make ties; eighths and large numbers make sums that are still exact in doubles.
 SHARES = st.one_of(st.integers(0, 4), st.integers(0, 2**20)).map(Fraction)

@@ -12,10 +12,10 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.testing import sessions, slurm
 from evenhand.testing import strategies as es
 from evenhand.testing.strategies._picking import Pick, picks
 from tests.properties.pace import drawn_pace, keeps_its_pace
+from tests.reference import backendai, slurm
 
 #: What the references say where the engine says that victims were spared.
 _SPARED = {"victims_spared", "no_eligible_victims", "no_lower_priority", "no_room_even_with_victims"}
@@ -73,4 +73,4 @@ def test_slurm(data: dict[str, Any], settings: Any, pick: Pick, chosen: str | No
 def test_backendai(data: dict[str, Any], settings: Any, pick: Pick) -> None:
     data, pace, kept = drawn_pace(data, pick)
     policy = eh.policies.BackendAI(**settings.model_dump()).replace(pace=pace)
-    compare(policy, sessions.reference_plan, data, kept)
+    compare(policy, backendai.reference_plan, data, kept)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.testing import job_laws, plan_laws, priority_laws
+from evenhand.testing import job_laws, plan_laws
 from evenhand.testing import strategies as es
 from tests.drawing import drawn, examples
 from tests.properties.planning import engine
@@ -20,6 +20,7 @@ from tests.properties.planted import OF_JOBS, OF_SESSIONS, Defect
 from tests.properties.slurm.planted import OF_QUEUES
 from tests.properties.slurm.queueing import queue
 from tests.properties.ytsaurus.planted import OF_ALLOCATIONS
+from tests.reference.backendai import turn_laws
 
 PLANS = max(125, examples(1.25))
 """So many a system that each defect can be planted several times as often as it has to be."""
@@ -35,7 +36,7 @@ TIERS: dict[str, Any] = {
 }
 
 
-def sessions() -> Iterable[priority_laws.Scheduled]:
+def sessions() -> Iterable[turn_laws.Followed]:
     for data, s, fewest in drawn(
         st.tuples(es.session_groups(), es.backendai_settings(), st.booleans()), 2 * PLANS
     ):
@@ -43,7 +44,7 @@ def sessions() -> Iterable[priority_laws.Scheduled]:
             s = s.replace(victim_selection="minimum", victim_area="group")
         snapshot = eh.Snapshot.from_dict(data)
         plan = eh.plan(snapshot, eh.policies.BackendAI(**s.model_dump()))
-        yield priority_laws.Scheduled(snapshot.to_dict(), plan.to_dict(), s)
+        yield turn_laws.Followed(snapshot.to_dict(), plan.to_dict(), s)
 
 
 def simple(data: dict[str, Any], twin: bool) -> dict[str, Any]:
@@ -131,7 +132,7 @@ def allocations() -> Iterable[plan_laws.Planned]:
 
 Laws = Iterable[Callable[[Any], None]]
 SYSTEMS: Mapping[str, tuple[Callable[[], Iterable[Any]], Laws, Mapping[str, tuple[Defect, str]]]] = {
-    "backendai": (sessions, priority_laws.LAWS.values(), OF_SESSIONS),
+    "backendai": (sessions, turn_laws.LAWS.values(), OF_SESSIONS),
     "slurm": (jobs, job_laws.LAWS.values(), {**OF_JOBS, **OF_QUEUES}),
     "ytsaurus": (allocations, plan_laws.LAWS, OF_ALLOCATIONS),
 }

@@ -73,8 +73,8 @@ class CertificateSite:
 class Certificate:
     """What the search for the victims of a step was asked, what it found, and what proves that.
 
-    Amounts are whole numbers of quanta, so that all sums are exact. Nothing here needs to be believed:
-    `evenhand.testing.certificates.check_certificate` derives the question anew and adds up the proof.
+    Amounts are whole numbers of quanta, so that all sums are exact. The search need not be believed:
+    `evenhand.testing.certificates.check_certificate` adds up the proof.
 
     Attributes
     ----------

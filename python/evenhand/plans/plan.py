@@ -320,7 +320,7 @@ class Plan(Frozen, Tabular, Savable):
         Returns
         -------
         Certificate
-            `evenhand.testing.certificates.check_certificate` checks it without the engine.
+            `evenhand.testing.certificates.check_certificate` adds up its proof without the engine.
 
         Raises
         ------

@@ -1,17 +1,16 @@
 """For tests of programs that use the library: strategies, machines, laws and comparisons.
 
-`strategies` draws snapshots, policies and what happens to clusters, and `machines` lets a live cluster go
-through all of it (both need the extra `test`). `invariants` and `metamorphic` hold the laws of fair shares,
-and `assertions` compares results in the words of the field. `plan_laws`, `job_laws`, `queue_laws` and
-`priority_laws` hold the laws of plans, `successive` those of plans that follow each other, and `happened`
-tells hypothesis how much there was to hold them against. `relations` has changes of a snapshot that must not
-matter to any policy, and `perturbing` gives its fields other values. `certificates` checks that the victims
-of a step are the fewest or the cheapest, with the arithmetic of `fewest` and `fewest_jobs`. `adapters` checks
-an adapter of your own, and `explanations` holds every code and sentence that a plan explains against facts
-counted anew. `sessions` and `slurm` plan small clusters slowly, by readable rules; `decayed_usage` has those
-of usage that is forgotten.
+`strategies` draws snapshots, policies and what happens to clusters, and `machines` lets a live cluster, which
+`living` compares with its rows, go through all of it (these need the extra `test`). `invariants` and
+`metamorphic` hold the laws of fair shares, and `assertions` compares results in the words of the field.
+`plan_laws`, `job_laws`, `queue_laws` and `priority_laws` hold the laws of plans, `successive` those of plans
+that follow each other, and `happened` tells hypothesis how much there was to hold them against. `relations`
+has changes of a snapshot that must not matter to any policy, and `perturbing` gives its fields other values.
+`certificates` checks what a plan says of the fewest or cheapest victims, with the arithmetic of `fewest` and
+`fewest_jobs`. `adapters` checks an adapter of your own, and `acting` lets drivers act on a made-up site.
 
-Modules are imported when they are first used.
+The page "Test your settings, policy, adapter or driver" has an example of each. Modules are imported when
+they are first used.
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from evenhand.testing._laws import PlanOfJobs, hold_all, must
-from evenhand.testing.session_replay import Turn, turns
 
 if TYPE_CHECKING:
     from evenhand.systems.backendai.settings import BackendAISettings
@@ -33,13 +32,6 @@ class Scheduled(PlanOfJobs):
     def victims(self) -> list[Mapping[str, Any]]:
         """Decisions that preempt."""
         return self.decided("preempt")
-
-    @cached_property
-    def turns(self) -> list[Turn]:
-        """Sessions of the queue, and what could be done in their turns."""
-        from evenhand.model import Snapshot
-
-        return list(turns(Snapshot.from_dict(dict(self.snapshot)), self.plan, self.settings))
 
     def priority(self, name: Any) -> float:
         """Return a session's priority."""
@@ -200,62 +192,6 @@ def victims_free_what_they_do_not_keep(run: Scheduled) -> None:
         must((d["operation"], d["node"]) == (row["operation"], row.get("node")), d)
 
 
-def no_preemption_when_it_fits(run: Scheduled) -> None:
-    """No session is preempted for one that fits, also if it fits once earlier victims have left."""
-    for turn in run.turns:
-        must(not turn.victims or not (turn.fits or turn.served), turn)
-
-
-def what_fits_starts(run: Scheduled) -> None:
-    """Sessions that fit in their turn start, and no others do."""
-    for turn in run.turns:
-        must(turn.behind or turn.fits == turn.starts, turn)
-
-
-def no_start_behind_a_waiting_session(run: Scheduled) -> None:
-    """Behind the first session that cannot start nothing starts, and nothing is preempted."""
-    for turn in run.turns:
-        must(not turn.behind or not (turn.starts or turn.victims), turn)
-
-
-def every_entitled_session_preempts(run: Scheduled) -> None:
-    """Sessions that fit only without others, and may preempt them, do."""
-    for turn in run.turns:
-        must(turn.behind or bool(turn.wanted) == bool(turn.victims), turn)
-
-
-def victims_suffice(run: Scheduled) -> None:
-    """Sessions that preempt fit once their victims have left."""
-    for turn in run.turns:
-        must(turn.suffices, turn)
-
-
-def no_victim_is_needless(run: Scheduled) -> None:
-    """Without the last victim it would not fit; by others than `prefix`, not without any of them."""
-    for turn in run.turns:
-        must(not turn.spare, turn)
-
-
-def victims_in_the_order_of_settings(run: Scheduled) -> None:
-    """Victims are those of the order that the settings name, lowest priority first.
-
-    Of sets that cost as little the first in that order goes, unless the search for them was cut short.
-    """
-    said = {d["code"] for d in run.plan.get("diagnostics", ())}
-    cut_short = bool(said & {"minimum_budget_spent", "victim_cost_limit"})
-    for turn in run.turns:
-        must(turn.victims == turn.wanted or cut_short, turn)
-        if run.settings.victim_area == "group":
-            ranks = [victim.rank for victim in turn.victims]
-            must(ranks == sorted(ranks), turn)
-
-
-def fewest_cost_no_more(run: Scheduled) -> None:
-    """Over the entire group the fewest never cost more than an irreducible set."""
-    for turn in run.turns:
-        must(turn.cost <= turn.irreducible_cost, turn)
-
-
 def a_served_session_preempts_no_more(run: Scheduled) -> None:
     """Planned again before any victim has left, a session that preempted takes no more victims."""
     from evenhand.model import Snapshot
@@ -314,14 +250,6 @@ LAWS: Mapping[str, Callable[[Scheduled], None]] = {
         every_request_is_answered,
         victims_leave_by_the_mode,
         victims_free_what_they_do_not_keep,
-        no_preemption_when_it_fits,
-        what_fits_starts,
-        no_start_behind_a_waiting_session,
-        every_entitled_session_preempts,
-        victims_suffice,
-        no_victim_is_needless,
-        victims_in_the_order_of_settings,
-        fewest_cost_no_more,
         a_served_session_preempts_no_more,
     )
 }

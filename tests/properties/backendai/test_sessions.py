@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand.systems.backendai.settings import BackendAISettings
 from evenhand.testing import strategies as es
-from evenhand.testing.priority_laws import Scheduled, check_run
-from evenhand.testing.sessions import reference_plan
 from tests.drawing import shuffled
+from tests.reference.backendai import reference_plan
+from tests.reference.backendai.turn_laws import Followed, check_followed
 
 SAME = ("action", "allocation", "request", "operation", "node", "stage", "reason", "step")
 OF_VICTIMS = ("mode", "beneficiary", "freed", "kept")
@@ -42,7 +42,7 @@ def test_laws(data: dict[str, Any], settings: BackendAISettings, chance: Random)
     for refusal in found["refusals"]:
         event(refusal["rule"])
     assert essence(found) == essence(reference_plan(snapshot, settings))
-    check_run(Scheduled(snapshot.to_dict(), found, settings))
+    check_followed(Followed(snapshot.to_dict(), found, settings))
     assert plan.check(snapshot).findings == (), "all of a plan holds on its own snapshot"
     planning_again_takes_no_session_for_a_need_that_is_served(plan, settings)
     recording_changes_nothing(plan, data)
@@ -100,7 +100,7 @@ def test_room_that_leaves_for_a_request_of_which_none_is_left() -> None:
     settings = BackendAISettings()
     found = plan_of(snapshot, settings).to_dict()
     assert len(found["decisions"]) == 1
-    check_run(Scheduled(snapshot.to_dict(), found, settings))
+    check_followed(Followed(snapshot.to_dict(), found, settings))
 
 
 def planning_again_takes_no_session_for_a_need_that_is_served(

@@ -12,10 +12,10 @@ import evenhand as eh
 from evenhand.systems.slurm.releases import RELEASES
 from evenhand.systems.slurm.settings import SlurmSettings, partitions_named, split_mode
 from evenhand.testing import strategies as es
-from evenhand.testing.costs import read_costs
 from evenhand.testing.job_laws import JobPlan, check_jobs
-from evenhand.testing.slurm import reference_plan
 from tests.drawing import shuffled
+from tests.reference.costs import read_costs
+from tests.reference.slurm import reference_plan
 
 SAME = ("action", "request", "operation", "node")
 OF_VICTIMS = ("action", "allocation", "operation", "mode", "freed", "kept")

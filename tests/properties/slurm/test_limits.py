@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.systems.slurm.settings import SlurmSettings
-from evenhand.testing.slurm import reference_plan
 from tests.properties.slurm.test_jobs import PASSES, essence, plan_of
+from tests.reference.slurm import reference_plan
 
 CPUS = 4
 FIELDS = ("GrpTRES", "MaxTRESPU", "MaxTRESPA", "MaxTRES", "MaxTRESPerNode", "MinTRES")

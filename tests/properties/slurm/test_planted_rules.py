@@ -13,11 +13,11 @@ import pytest
 import evenhand as eh
 from evenhand.systems.slurm.settings import SlurmSettings
 from evenhand.testing import job_laws
-from evenhand.testing.slurm.backfill import Backfill
-from evenhand.testing.slurm.queue import queue_of
-from evenhand.testing.slurm.world import read_world
 from tests.properties.slurm.queueing import queue
 from tests.properties.test_planted import Laws, broken
+from tests.reference.slurm.backfill import Backfill
+from tests.reference.slurm.queue import queue_of
+from tests.reference.slurm.world import read_world
 
 CLUSTERS = 300
 ENOUGH = 3

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand.systems.slurm.priority_settings import PRIORITY_FLAGS
 from evenhand.systems.slurm.settings import SlurmSettings
-from evenhand.testing.slurm import reference_plan, reference_priorities
 from evenhand.testing.strategies import job_clusters, slurm_settings
 from tests.properties.slurm.test_jobs import essence, plan_of
+from tests.reference.slurm import reference_plan, reference_priorities
 
 ACCOUNTS = {"lab": ("ann", "bob"), "firm": ("cy",)}
 WEIGHTS = [f"PriorityWeight{name}" for name in ("Age", "Assoc", "Fairshare", "JobSize", "Partition", "QOS")]

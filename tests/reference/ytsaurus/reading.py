@@ -14,8 +14,8 @@ from evenhand.systems.ytsaurus.settings import (
     YTsaurusSettings,
 )
 from evenhand.systems.ytsaurus.tag_filter import TagFilter
-from evenhand.testing.costs import read_costs
-from evenhand.testing.pace import Pace
+from tests.reference.costs import read_costs
+from tests.reference.pace import Pace
 from tests.reference.ytsaurus.vectors import Amounts, micros, zeros
 from tests.reference.ytsaurus.world import Allocation, Element, Node, Request, World, room
 

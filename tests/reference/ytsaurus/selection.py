@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evenhand.testing.costs import Costs, cheapest_set
+from tests.reference.costs import Costs, cheapest_set
 from tests.reference.ytsaurus.vectors import Amounts, covers, plus
 from tests.reference.ytsaurus.world import Allocation
 

@@ -15,8 +15,8 @@ from evenhand.systems.ytsaurus.settings import (
     YTsaurusPoolSettings,
     YTsaurusSettings,
 )
-from evenhand.testing.costs import Costs
-from evenhand.testing.pace import Pace
+from tests.reference.costs import Costs
+from tests.reference.pace import Pace
 from tests.reference.ytsaurus.vectors import Amounts, Shares
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.testing.certificates import check_certificate
-from evenhand.testing.sessions import reference_plan
+from tests.reference.backendai import reference_plan
+from tests.reference.certificates import check_by_rules
 
 
 def planned(data: dict[str, Any], preset: str = "documented", **settings: Any) -> eh.Plan:
@@ -206,6 +206,6 @@ def test_lost_work_is_a_share_of_what_logical_nodes_leave_of_a_machine(cut: int)
     plan = eh.plan(eh.Snapshot.from_dict(data), policy)
     (step,) = plan.minimum_steps
     assert plan.certificate(step).costs == ((100,) if cut else (50,))
-    check_certificate(plan, step)
+    check_by_rules(plan, step)
     by_rules = reference_plan(plan.snapshot, policy.settings)["decisions"]
     assert [d["allocation"] for d in by_rules if d["action"] == "preempt"] == ["a"]

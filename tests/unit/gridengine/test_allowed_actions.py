@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.testing.explanations import check_explanations
+from tests.reference.explanations import check_explanations
 
 NEEDS = {"C": "checkpointable", "R": "rerunnable"}
 REFUSED = {"C": "provider_not_checkpointable", "R": "provider_not_rerunnable"}

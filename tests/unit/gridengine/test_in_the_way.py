@@ -9,8 +9,8 @@ import pytest
 
 import evenhand as eh
 from evenhand.systems.gridengine.settings import GridEngineSettings
-from evenhand.testing.explanations import check_explanations
 from tests.properties.gridengine.test_reference import said
+from tests.reference.explanations import check_explanations
 from tests.reference.gridengine import Run, World, judge
 
 SETTINGS = GridEngineSettings(

@@ -13,7 +13,8 @@ import pytest
 import evenhand as eh
 from evenhand.plans import Certificate
 from evenhand.plans.kept import KeptPlan
-from evenhand.testing.certificates import NotDerived, check_certificate
+from evenhand.testing.certificates import check_certificate
+from tests.reference.certificates import NotDerived, check_by_rules
 from tests.unit.plans import test_costs as costs
 from tests.unit.plans.test_fewest import HARD, plan
 
@@ -25,7 +26,7 @@ def only(made: eh.Plan) -> Certificate:
 
 
 def checked(made: eh.Plan) -> tuple[str, str]:
-    return check_certificate(made, only(made).step)
+    return check_by_rules(made, only(made).step)
 
 
 def test_work_on_one_node() -> None:
@@ -52,7 +53,7 @@ def test_candidates_in_another_order_are_refused() -> None:
     found = only(made)
     turned = {name: tuple(reversed(getattr(found, name))) for name in ("candidates", "costs", "amounts")}
     with pytest.raises(AssertionError, match=r"candidates \('a3', .* by the rules \('a0'"):
-        check_certificate(made, found.step, replace(found, **turned))
+        check_by_rules(made, found.step, replace(found, **turned))
 
 
 @pytest.mark.parametrize("short", [(3999, 1), (4001, 1), (4000, 0), (4000, 2)])
@@ -61,7 +62,7 @@ def test_another_shortage_is_refused(short: tuple[int, int]) -> None:
     made = plan([(1, 1), (2, 1), (2, 1), (4, 4)], (4, 1), victim_selection="minimum")
     found = only(made)
     with pytest.raises(AssertionError, match=r"shortage .* by the rules \(4000, 1\)"):
-        check_certificate(made, found.step, replace(found, shortage=short))
+        check_by_rules(made, found.step, replace(found, shortage=short))
 
 
 def test_a_gap_that_the_search_closes() -> None:
@@ -135,7 +136,7 @@ def test_what_the_cluster_shares_must_be_freed() -> None:
     assert checked(made)[0] in ("certified", "enumerated")
     looser = replace(found, sites=tuple(site for site in found.sites if not site.must))
     with pytest.raises(AssertionError, match="by the rules"):
-        check_certificate(made, found.step, looser)
+        check_by_rules(made, found.step, looser)
 
 
 def sessions(requests: list[dict[str, Any]], **settings: Any) -> eh.Plan:
@@ -170,7 +171,7 @@ def test_sessions_agent_by_agent() -> None:
     assert found.node in ("m1", "m2")
     assert checked(made)[0] in ("certified", "enumerated")
     with pytest.raises(AssertionError):
-        check_certificate(made, found.step, replace(found, node="m3"))
+        check_by_rules(made, found.step, replace(found, node="m3"))
 
 
 def test_several_requests_are_only_searched() -> None:
@@ -180,7 +181,7 @@ def test_several_requests_are_only_searched() -> None:
     assert "sites" not in found.to_dict()
     assert checked(made) == ("enumerated", "enumerated")
     with pytest.raises(AssertionError):
-        check_certificate(made, found.step, replace(found, taken=found.candidates[:1]))
+        check_by_rules(made, found.step, replace(found, taken=found.candidates[:1]))
 
 
 def test_several_copies_agent_by_agent_have_no_one_question() -> None:
@@ -227,7 +228,7 @@ def test_steps_without_minimum() -> None:
     with pytest.raises(KeyError, match="step 7 is not in the plan"):
         made.certificate(7)
     with pytest.raises(KeyError, match="step 0 was not decided"):
-        check_certificate(made, 0, only(plan([(1, 1), (4, 4)], (4, 1), victim_selection="minimum")))
+        check_by_rules(made, 0, only(plan([(1, 1), (4, 4)], (4, 1), victim_selection="minimum")))
     with pytest.raises(eh.InputError, match="must be a whole number"):
         made.certificate("0")  # type: ignore[arg-type]
     engine = eh.plan(eh.Snapshot.from_dict({"resources": {"slots": {}}}), eh.policies.GridEngine())
@@ -246,7 +247,7 @@ def test_plans_of_another_process_have_the_same() -> None:
     made = plan(HARD, (4, 10), victim_selection="minimum")
     again = pickle.loads(pickle.dumps(made))
     assert again.certificate(0) == made.certificate(0)
-    assert check_certificate(again, 0) == check_certificate(made, 0)
+    assert check_by_rules(again, 0) == check_by_rules(made, 0)
 
 
 def test_live_clusters_certify_what_they_plan() -> None:
@@ -281,7 +282,7 @@ def test_heartbeats_of_a_live_cluster() -> None:
 def test_what_cannot_be_derived_is_told() -> None:
     made = plan([(1, 1), (4, 4)], (4, 1), victim_selection="minimum", preemption_check_starvation=True)
     with pytest.raises(NotDerived, match="pools shield work"):
-        check_certificate(made, only(made).step)
+        check_by_rules(made, only(made).step)
 
 
 def large(system: str) -> eh.Plan:
@@ -324,13 +325,13 @@ def test_larger_clusters(system: str) -> None:
     assert min(len(one.candidates) for one in found) > 12
     assert any(one.closed_by == "parts" and len(one.taken) > 1 for one in found)
     for one in found:
-        cost, order = check_certificate(made, one.step)
+        cost, order = check_by_rules(made, one.step)
         assert (cost in ("certified", "enumerated")) == (one.closed_by == "parts")
         assert order in ("claimed", "open")
         if one.closed_by == "parts":
             dearer = tuple(replace(s, bounds=tuple(b and b * 2 for b in s.bounds)) for s in one.sites)
             with pytest.raises(AssertionError, match="a bound is too high"):
-                check_certificate(made, one.step, replace(one, sites=dearer))
+                check_by_rules(made, one.step, replace(one, sites=dearer))
 
 
 def test_certificates_change_no_decision() -> None:
@@ -339,3 +340,48 @@ def test_certificates_change_no_decision() -> None:
     only(made)
     assert made.to_json() == before
     assert costs.planned("slurm", "lost_work").to_json() == before
+
+
+def without_rules() -> list[tuple[str, Certificate]]:
+    """Certificates that the plan and their own numbers contradict."""
+    one = only(plan(HARD, (4, 10), victim_selection="minimum"))
+    return [
+        ("the certificate is of step", replace(one, step=one.step + 1)),
+        ("they leave for", replace(one, beneficiary=replace(one.beneficiary, operation="nobody"))),
+        ("resources", replace(one, resources=("time", *one.resources[1:]))),
+        ("quantum", replace(one, quantum=tuple(2 * q for q in one.quantum))),
+        ("cost is 3, by the plan 4", replace(one, cost=3)),
+        ("victims", replace(one, taken=one.taken[1:])),
+        ("a victim stands twice", replace(one, taken=(*one.taken, one.taken[0]))),
+        ("do not cover", replace(one, shortage=tuple(4 * a for a in one.shortage))),
+        ("negative multipliers", replace(one, multipliers=(-1.0,) * len(one.multipliers))),
+        ("multipliers prove", replace(one, multipliers=(0.0,) * len(one.multipliers))),
+    ]
+
+
+@pytest.mark.parametrize(("what", "forged"), without_rules())
+def test_the_kit_refuses_what_the_plan_or_the_sums_contradict(what: str, forged: Certificate) -> None:
+    made = plan(HARD, (4, 10), victim_selection="minimum")
+    with pytest.raises(AssertionError, match=what):
+        check_certificate(made, only(made).step, forged)
+
+
+def test_the_kit_adds_up_what_the_rules_agree_with() -> None:
+    """Sets that only the rules can place are not tried by it."""
+    for made in (jobs(), large("slurm"), plan(HARD, (4, 10), victim_selection="minimum")):
+        for step in made.minimum_steps:
+            assert check_certificate(made, step) == check_by_rules(made, step)
+    sets = sessions([{"name": "r", "resources": {"cpu": 3}}, {"name": "q", "resources": {"gpu": 1}}])
+    assert check_certificate(sets, only(sets).step) == ("claimed", "claimed")
+    with pytest.raises(AssertionError, match="victims"):
+        check_certificate(sets, only(sets).step, replace(only(sets), taken=only(sets).candidates[:1]))
+
+
+def test_the_kit_takes_the_question_from_the_certificate() -> None:
+    """A candidate that is missing is seen by the rules alone."""
+    made = plan([(1, 1), (2, 1), (2, 1), (4, 4)], (4, 1), victim_selection="minimum")
+    one = only(made)
+    less = replace(one, candidates=one.candidates[1:], costs=one.costs[1:], amounts=one.amounts[1:])
+    assert check_certificate(made, one.step, less) == ("certified", "enumerated")
+    with pytest.raises(AssertionError, match="by the rules"):
+        check_by_rules(made, one.step, less)

@@ -9,7 +9,7 @@ import pytest
 import evenhand as eh
 from evenhand.systems.slurm.settings import SlurmSettings
 from evenhand.systems.ytsaurus.settings import YTsaurusSettings
-from evenhand.testing.slurm import reference_plan as slurm_plan
+from tests.reference.slurm import reference_plan as slurm_plan
 from tests.reference.ytsaurus import reference_plan as ytsaurus_plan
 
 SLURM: dict[str, Any] = {

@@ -12,7 +12,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.systems.slurm.text.accounting import parse_limits, parse_qos
-from evenhand.testing.slurm import reference_plan
+from tests.reference.slurm import reference_plan
 
 #: `invest` may preempt `guest`; each node has 8 cpus.
 BASE: dict[str, Any] = {"PreemptType": "preempt/qos", "PreemptMode": "REQUEUE"}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.testing.slurm import reference_plan
+from tests.reference.slurm import reference_plan
 from tests.unit.slurm.test_plan import cluster, policy, said
 
 TIERS: dict[str, Any] = {

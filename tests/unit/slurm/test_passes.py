@@ -8,7 +8,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.systems.slurm.settings import SlurmSettings
-from evenhand.testing.slurm import reference_plan
+from tests.reference.slurm import reference_plan
 
 TIERS: dict[str, Any] = {
     "low": {"PriorityTier": 1},

@@ -14,7 +14,7 @@ import evenhand as eh
 from evenhand.systems.slurm.columns import switches
 from evenhand.systems.slurm.releases import RELEASES, release_of
 from evenhand.systems.slurm.settings import SlurmSettings
-from evenhand.testing.slurm import reference_plan
+from tests.reference.slurm import reference_plan
 from tests.shared import DATA
 from tests.unit.slurm.test_passes import BACKFILL, NOW, TIERS, cluster, outcome, running, waiting
 

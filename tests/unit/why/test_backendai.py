@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.testing.explanations import check_explanation
+from tests.reference.explanations import check_explanation
 from tests.unit.why.sessions import group, of, plan
 
 # A victim: by which rule, in which order, how chosen, how it leaves, and what would have spared it.

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.testing.explanations import check_explanations
+from tests.reference.explanations import check_explanations
 
 ON: dict[str, Any] = {"max_reservation": 2, "max_preemptees": 2, "automatic_preemption": True}
 

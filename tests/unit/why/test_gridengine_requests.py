@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import evenhand as eh
-from evenhand.testing.explanations import check_explanations
+from tests.reference.explanations import check_explanations
 from tests.unit.why.test_gridengine import asks, runs
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.testing.explanations import check_explanations
+from tests.reference.explanations import check_explanations
 from tests.unit.why.test_gridengine import asks, job, planned, runs
 
 LOW = job("low", 0.1, runs=[runs("h", 1)])

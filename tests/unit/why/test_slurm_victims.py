@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.testing.explanations import check_explanation, falsehoods
+from tests.reference.explanations import check_explanation, falsehoods
 from tests.unit.slurm.test_room import cluster
 
 TIERS = {"low": {"PriorityTier": 1}, "mid": {"PriorityTier": 5}, "high": {"PriorityTier": 10}}

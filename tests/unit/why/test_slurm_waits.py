@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.testing.explanations import falsehoods
+from tests.reference.explanations import falsehoods
 from tests.unit.slurm.test_room import cluster
 from tests.unit.why.test_slurm_victims import CANCEL, FULL, HIGH, LOW, TIERS, plan_of
 

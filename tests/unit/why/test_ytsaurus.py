@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.testing.explanations import check_explanation, check_explanations
+from tests.reference.explanations import check_explanation, check_explanations
 from tests.unit.ytsaurus.cluster import cluster, row
 
 CROSSING = "consider_allocation_on_fair_share_bound_preemptible"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.testing.explanations import check_explanations
+from tests.reference.explanations import check_explanations
 from tests.unit.yunikorn.test_cycles import cluster, policy
 
 SAME_QUEUE: dict[str, Any] = {

@@ -1,14 +1,12 @@
 """Certificates of the fewest or cheapest victims of a plan, checked without the engine.
 
-`check_certificate` derives what the search of a step was asked from the snapshot, the settings, the state
-before and the decisions of the steps before, by readable rules in Python; compares it with the certificate
-that `evenhand.Plan.certificate` gives; and adds up what proves that no set costs less, in exact fractions.
+`check_certificate` holds what `evenhand.Plan.certificate` gives against the plan, and adds up in exact
+fractions what proves that no set of its candidates costs less.
 """
 
 from __future__ import annotations
 
 from evenhand.testing.certificates.checker import check_certificate
-from evenhand.testing.certificates.questions import NotDerived
 from evenhand.testing.fewest import Verdict
 
-__all__ = ["NotDerived", "Verdict", "check_certificate"]
+__all__ = ["Verdict", "check_certificate"]
