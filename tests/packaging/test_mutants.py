@@ -12,7 +12,7 @@ import pytest
 import evenhand as eh
 from evenhand.systems import SYSTEMS
 from tests.mutants.plant import by_file, plant
-from tests.mutants.table import TABLES, defects
+from tests.mutants.table import TABLES, Defect, defects
 from tests.packaging.layers import ROOT
 
 ROOMS = {
@@ -42,6 +42,17 @@ LEAST = 60
 REFUSES = "-DSKBUILD=2", "-DEVENHAND_MUTANTS=ON", "-P", str(ROOT / "cpp/mutants.cmake")
 
 
+def is_expression(source: str, d: Defect) -> bool:
+    """Whether both texts look like whole expressions of C++, which parentheses may enclose."""
+    before = source[: source.index(d.old)].rstrip()
+    whole = all(
+        text.count("(") == text.count(")")
+        and not re.search(r"[&|<>=!+*/?:,;-]$|^(for|if|while)\b", text.strip())
+        for text in (d.old, d.new)
+    )
+    return whole and not before.endswith((".", "->", "::"))
+
+
 def test_there_are_enough_in_every_room() -> None:
     every = defects()
     assert {path.stem for path in TABLES.glob("*.toml")} == ROOMS == {d.room for d in every}
@@ -59,6 +70,7 @@ def test_each_can_be_planted(file: str) -> None:
         assert d.old != d.new
         assert d.whole or (d.new.strip() and not d.old.rstrip().endswith(";")), f"{d.label}: no expression"
         assert (f"MUTANT == {d.number}" if file.endswith(".py") else f"planted({d.number})") in text
+        assert file.endswith(".py") or d.whole or is_expression(source, d), f"{d.label}: no expression"
     if file.endswith(".py"):
         compile(text, file, "exec")
 
