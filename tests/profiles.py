@@ -16,7 +16,7 @@ fixed = settings(
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("suite", fixed, max_examples=30)
+settings.register_profile("suite", fixed, max_examples=25)
 settings.register_profile("nightly", fixed, derandomize=False, max_examples=2000)
 # A failure is all that counts with a planted defect, not its smallest example.
 settings.register_profile("mutants", fixed, max_examples=50, phases=[Phase.explicit, Phase.generate])

@@ -15,6 +15,7 @@ from tests.mutants.plant import by_file, plant
 from tests.mutants.table import TABLES, Defect, defects
 from tests.packaging.layers import ROOT
 
+FILES = by_file()
 ROOMS = {
     *("core", "model", "share", "starve", "place", "preempt", "sim"),
     *(f"policy-{word}" for word in SYSTEMS),
@@ -61,9 +62,9 @@ def test_there_are_enough_in_every_room() -> None:
     assert len({d.number for d in every}) == len(every)
 
 
-@pytest.mark.parametrize("file", sorted(by_file()))
+@pytest.mark.parametrize("file", sorted(FILES))
 def test_each_can_be_planted(file: str) -> None:
-    here = by_file()[file]
+    here = FILES[file]
     source = (ROOT / file).read_text(encoding="utf-8")
     text = plant(source, here)  # raises `Misplaced` unless each text stands there exactly once
     for d in here:
@@ -77,7 +78,7 @@ def test_each_can_be_planted(file: str) -> None:
 
 def test_without_a_defect_the_planted_source_says_what_the_source_says() -> None:
     """A text is kept as the other branch: taking the branches away gives the source again."""
-    for file, here in by_file().items():
+    for file, here in FILES.items():
         if file.endswith(".py"):
             continue
         text = plant((ROOT / file).read_text(encoding="utf-8"), here)

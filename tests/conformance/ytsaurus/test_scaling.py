@@ -43,11 +43,12 @@ def name(argument: Any) -> str | None:
 @pytest.mark.parametrize(("shape", "options", "value"), SMALL + LARGE, ids=name)
 def test_check_value(shape: Shape, options: dict[str, Any], value: float) -> None:
     """The sum over operations of the largest component of the fair share."""
-    result = run(tree(*shape, **options), ENGINES["evenhand"])
+    case = tree(*shape, **options)
+    result = run(case, ENGINES["evenhand"])
     rows = [row for (kind, _), row in result.rows.items() if kind == "operation"]
     largest = result.quantities("fair_share")[rows].max(axis=1)
     assert math.fsum(largest) == pytest.approx(value, abs=TOLERANCE)
-    children_fill_their_pools(tree(*shape, **options), result)
+    children_fill_their_pools(case, result)
 
 
 def children_fill_their_pools(case: dict[str, Any], result: Any) -> None:

@@ -175,6 +175,7 @@ class Life:
             if name not in rows.tables[table]
         }
         gone |= {(e.table, str(e.name)) for e in events if isinstance(e, Remove)}
+        gone |= {("requests", name) for name in rows.used_up}
         self.states.forget(gone)
         self.rows = rows
 

@@ -59,6 +59,8 @@ class Rows:
         Table to name to row.
     went : dict of dict
         The same of rows that are there no longer, as they were last.
+    used_up : set of str
+        Requests of which nothing waited any more since the rows were copied, also those put again since.
     """
 
     def __init__(self, data: Mapping[str, Any]) -> None:
@@ -68,6 +70,7 @@ class Rows:
             table: {str(row["name"]): row for row in data.get(table) or ()} for table in TABLES
         }
         self.went: dict[str, dict[str, Row]] = {table: {} for table in TABLES}
+        self.used_up: set[str] = set()
 
     @property
     def resources(self) -> Mapping[str, Any]:
@@ -135,6 +138,7 @@ class Rows:
             self.change("requests", request, count=count)
         else:
             self.drop("requests", request)
+            self.used_up.add(str(request))
 
     def happen(self, event: Event) -> None:
         """Let an event happen.
