@@ -57,6 +57,58 @@ def test_heartbeats_of_one_node_that_start_and_take_the_same() -> None:
     assert all(name for _, name, _ in decided)
 
 
+def test_what_an_earlier_heartbeat_of_a_list_started_is_no_victim_of_a_later_one() -> None:
+    """It has no name until the plan is carried out."""
+    policy = eh.policies.YTsaurus()
+    for on in (eh.Heartbeat("m"), [eh.Heartbeat("m"), eh.Heartbeat("m")]):
+        made = cluster(
+            policy,
+            nodes=[node("m", cpu=4), node("k", cpu=4)],
+            pools=[{"name": "p", "strong_guarantee": {"cpu": 6}}],
+            operations=[
+                {"name": "a", "settings": {"preemption_mode": "graceful"}},
+                {"name": "b", "pool": "p"},
+            ],
+            allocations=[{"name": "x", "operation": "b", "node": "k", "resources": {"cpu": 1}}],
+            requests=[
+                {"name": "r", "operation": "a", "resources": {"cpu": 1}, "count": 4},
+                {"name": "q", "operation": "b", "resources": {"cpu": 4}, "required_node": "m"},
+            ],
+        )
+        made.plan(policy)
+        made.apply([at(1000 + 86400)])
+        assert both(made, policy, made.state(policy), on=on) == [("start", "r", "m")] * 4
+
+
+@pytest.mark.parametrize(("later", "kept"), [(3599.999999, True), (3600, False), (3600.000001, False)])
+def test_an_update_forgets_what_left_more_than_an_hour_ago(later: float, kept: bool) -> None:
+    policy = eh.policies.YTsaurus(pace={"max_victims_per_hour": 2})
+    made = cluster(
+        policy,
+        nodes=[node("m", cpu=4)],
+        pools=[{"name": "p", "strong_guarantee": {"cpu": 4}}],
+        operations=[{"name": "a"}, {"name": "b", "pool": "p"}],
+        allocations=[
+            {"name": f"x{i}", "operation": "a", "node": "m", "resources": {"cpu": 1}} for i in range(4)
+        ],
+        requests=[{"name": "q", "operation": "b", "resources": {"cpu": 1}}],
+    )
+    assert not made.plan(policy).decisions
+    made.apply([at(1000 + 86400)])
+    plan = made.plan(policy)
+    assert [d.action for d in plan.decisions] == ["preempt", "start"]
+    assert _taken(made, policy) == 1
+    made.apply([at(1000 + 86400 + later)])
+    made.update(policy)
+    assert _taken(made, policy) == int(kept)
+
+
+def _taken(made: eh.Cluster, policy: eh.policies.YTsaurus) -> int:
+    state = made.state(policy)
+    assert state is not None
+    return sum(len(row["taken"]) for row in state.to_dict().get("victims", ()))
+
+
 def test_victims_are_looked_for_on_nodes_in_canonical_order() -> None:
     made = eh.Cluster(
         eh.Snapshot.from_dict(

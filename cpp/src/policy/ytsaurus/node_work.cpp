@@ -15,6 +15,8 @@ NodeWork::NodeWork(Workspace& workspace, Id node)
     : workspace_(workspace), node_(node), width_(workspace.state.width()) {
   const std::span<const Id> here = workspace.state.on_node(node);
   workspace.present.assign(here.begin(), here.end());
+  for (const Decision& d : workspace.decisions.rows())
+    if (d.action == Action::kStart && d.node == node) begun_.push_back(d.slot);
   refresh_room();
 }
 
@@ -109,8 +111,7 @@ Column<Id> NodeWork::graceful_victims() {
   spared_from_ = Stage::kGraceful;
   Column<Id> slots;
   for (const Id slot : workspace_.present)
-    if (workspace_.state.running(slot) &&
-        workspace_.graceful(workspace_.state.operation_of(slot)) &&
+    if (can_be_asked(slot) && workspace_.graceful(workspace_.state.operation_of(slot)) &&
         workspace_.group(slot) == Group::kPreemptible && workspace_.may_leave(slot) &&
         !(paced && is_spared(slot)))
       slots.push_back(slot);
@@ -140,7 +141,7 @@ void NodeWork::collect_eligible(const StageRule& rule, std::span<const Id> but) 
   spared_from_ = rule.stage;
   room_with_victims_ = room_with_spared_ = room_;
   for (const Id slot : workspace_.present) {
-    if (!s.running(slot) || std::ranges::binary_search(but, slot)) continue;
+    if (!can_be_asked(slot) || std::ranges::binary_search(but, slot)) continue;
     const Id operation = s.operation_of(slot);
     const Workspace::Exposure exposure = workspace_.exposure(operation);
     if (!exposure.to(rule.stage)) continue;
@@ -326,7 +327,7 @@ std::vector<NodeWork::Repair> NodeWork::limit_repairs() {
   const ClusterState& s = workspace_.state;
   Column<Id> slots;
   for (const Id slot : workspace_.present)
-    if (s.running(slot) && workspace_.over_limit(s.operation_of(slot)) != kNoId)
+    if (can_be_asked(slot) && workspace_.over_limit(s.operation_of(slot)) != kNoId)
       slots.push_back(slot);
   if (slots.empty()) return {};
   sort_as_wanted(slots, false);
@@ -390,7 +391,7 @@ Column<Id> NodeWork::beyond_capacity() {
   Amounts kept{};
   std::copy_n(s.node_used(node_), width_, kept.begin());
   for (const Id slot : workspace_.present) {
-    if (!s.running(slot)) continue;
+    if (!can_be_asked(slot)) continue;
     slots.push_back(slot);
     for (Size r = 0; r < width_; ++r) kept[r] -= s.amounts(slot)[r];
   }

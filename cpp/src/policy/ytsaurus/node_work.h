@@ -108,6 +108,10 @@ class NodeWork {
   bool is_promised_to(const Beneficiary& b, Id request) const;
   bool fits_with_promise_and(const Amounts& room, Id request) const;
   bool is_spared(Id slot);
+  // It runs; what an earlier heartbeat of this plan started will, and has no name yet.
+  bool can_be_asked(Id slot) const {
+    return workspace_.state.running(slot) && std::ranges::find(begun_, slot) == begun_.end();
+  }
   bool choose_without(const StageRule& rule, Id request, const WithinCaps& caps);
   void write_question(std::span<const Amount> shortage);
   static bool less_wanted(const Workspace::Wanted& a, const Workspace::Wanted& b) noexcept;
@@ -124,6 +128,7 @@ class NodeWork {
   Id last_started_ = kNoId;
   Amounts room_{}, room_with_victims_{}, room_with_spared_{};
   std::vector<Promise> promises_;
+  Column<Id> begun_;  // here, by earlier heartbeats of this plan
   Column<Id> eligible_, chosen_, wanted_;
   Column<Id> spared_eligible_;                            // by the pace alone
   std::vector<std::pair<Id, Spared>> spared_, left_out_;  // by themselves; beyond caps

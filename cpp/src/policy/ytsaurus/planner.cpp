@@ -73,6 +73,7 @@ void Planner::update(Time now, bool keep) {
   take_back();
   state_.advance(now);
   workspace_->update(has_volumes_ ? &volumes_ : nullptr, keep);
+  workspace_->pace.begin(state_);  // what is remembered is of this instant
   if (!integral_) return;
   const FairShareResult& shares = *workspace_->last.shares;
   volumes_ = {now, shares.volume.accumulated, shares.volume.last_share_ratio};
