@@ -198,12 +198,14 @@ class Happening:
     # Rows that are put.
 
     def row(self, rows: Rows, table: str, pick: Pick) -> Row | None:
-        """Return a row to be put: a new one, one that went, or a present one with and without some cell."""
-        way = pick(("new", "new", "again", "again", "again", "other", "back"))
+        """Return a row to be put: a new one, one that went, or a present one changed or in another place."""
+        way = pick(("new", "new", "again", "again", "again", "moved", "other", "back"))
         present, went = rows.all(table), list(rows.went[table].values())
         row: Row
         if way == "again" and present:
             row = self._changed(rows, table, pick(present), pick)
+        elif way == "moved" and present and "order" in SPECS[table].names:
+            return {**pick(present), "order": pick(range(5))}
         elif way == "back" and went:
             row = self._pointed(rows, table, pick(went), pick)
         elif way == "other" and present:
