@@ -89,7 +89,7 @@ _EAGER: Mapping[str, tuple[dict[str, Any], ...]] = {
             "preemption_distance": 0.0,
             "preemption_action": letter,
         }
-        for letter in ("T", "R", "R", "R", "C", "C", "P", "P", "N", "N", "N", "S")
+        for letter in ("T", "T", "R", "R", "R", "C", "C", "P", "P", "P", "N", "N", "N", "S")
     ),
 }
 
