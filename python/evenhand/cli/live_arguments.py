@@ -29,7 +29,7 @@ def snapshot_command(commands: argparse._SubParsersAction[Parser]) -> None:
         "snapshot",
         help="write what a live cluster is to a file, for plan, explain, validate, diff and sweep",
         description="Reads the cluster once and changes nothing. The cluster's own rules are written beside "
-        "PATH, as a file of settings for --config.",
+        "PATH (cluster.json: cluster.rules.toml), for --config.",
     )
     adapter_option(snapshot, "slurm")
     snapshot.add_argument(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,11 @@ def snapshot(args: argparse.Namespace) -> int:
     from evenhand.systems.files import toml_of
 
     known_adapter(args)
+    beside = _rules_file(args.output)
+    if args.config is not None and os.path.realpath(args.config) in map(
+        os.path.realpath, (args.output, beside)
+    ):
+        raise Failure(f"argument --output: {label(args.config)} is the file of --config, too", usage=True)
     rules, policy_of = rules_of(args)
     try:
         adapter = loaded(args, rules)
@@ -61,7 +67,6 @@ def snapshot(args: argparse.Namespace) -> int:
     if args.output == "-":
         print_text(text)
         return 0
-    beside = _rules_file(args.output)
     files: dict[str, str | bytes] = {args.output: packed_as(args.output, text + "\n")}
     write_files(files | ({beside: settings} if settings else {}))
     said = f"{label(args.output)}: {counts(found)}; "
@@ -74,9 +79,9 @@ def snapshot(args: argparse.Namespace) -> int:
 
 
 def _rules_file(path: str) -> str:
-    """Return the file of settings that belongs to a snapshot: ``cluster.json.gz`` has ``cluster.toml``."""
+    """Return the file of rules that belongs to a snapshot: ``cluster.json`` has ``cluster.rules.toml``."""
     name = Path(path).name.removesuffix(".gz").removesuffix(".json")
-    return str(Path(path).with_name(f"{name}.toml"))
+    return str(Path(path).with_name(f"{name}.rules.toml"))
 
 
 def without_live_options(args: argparse.Namespace) -> None:
@@ -121,7 +126,8 @@ def _planned(args: argparse.Namespace, adapter: Adapter, policy_of: Any) -> Plan
     found, made = adapter.snapshot(), policy_of(adapter)
     policy = made() if callable(made) else made
     print_errors([f"note: {notice}" for notice in adapter.notices])
-    on = trigger_of(args.on, found, args.adapter, policy.RECORD.word)
+    # A policy of another package may have no record of its triggers.
+    on = None if args.on is None else trigger_of(args.on, found, args.adapter, policy.RECORD.word)
     state = read_state(args.state)
     if args.as_if_waiting is not None and state is None:
         return eh.plan(found, policy, on=on, as_if_waiting=args.as_if_waiting)

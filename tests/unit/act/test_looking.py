@@ -13,6 +13,8 @@ import pytest
 
 import evenhand as eh
 from evenhand import adapters, policies
+from evenhand.act import PlanFolder
+from evenhand.act.folder import PlanWriter
 from evenhand.adapters.gridengine import GridEngine
 from evenhand.adapters.guarded import guarded
 from evenhand.adapters.protocol import Answer
@@ -84,18 +86,18 @@ def test_files_are_the_cluster_and_its_rules(
     path = tmp_path / name
     status, out, err = run("snapshot", "--adapter", system, "-o", str(path))
     assert (status, err) == (0, "")
-    assert out.endswith(f"; rules ({system}:upstream): {tmp_path / 'cluster.toml'}\n")
+    assert out.endswith(f"; rules ({system}:upstream): {tmp_path / 'cluster.rules.toml'}\n")
     data = path.read_bytes()
     text = (gzip.decompress(data) if name.endswith(".gz") else data).decode()
     adapter = MADE[system]()
     assert eh.Snapshot.from_json(text) == adapter.snapshot()
-    assert policies.from_toml(tmp_path / "cluster.toml") == adapter.policy()
+    assert policies.from_toml(tmp_path / "cluster.rules.toml") == adapter.policy()
     assert recorded["timeout"] == 30.0
 
 
 @pytest.mark.parametrize("system", MADE)
 def test_other_commands_take_them(system: str, recorded: dict[str, Any], tmp_path: Path, run: Run) -> None:
-    path, rules = str(tmp_path / "c.json.gz"), str(tmp_path / "c.toml")
+    path, rules = str(tmp_path / "c.json.gz"), str(tmp_path / "c.rules.toml")
     assert run("snapshot", "--adapter", system, "-o", path)[0] == 0
     status, out, err = run("plan", path, "--config", rules, "--format", "json")
     assert (status, err) == (0, "")
@@ -120,11 +122,18 @@ def test_rules_that_are_named_are_written(recorded: dict[str, Any], tmp_path: Pa
     config = tmp_path / "changes.toml"
     config.write_text('PreemptMode = "CANCEL"\n')
     assert run("snapshot", "-o", str(tmp_path / "c.json"), "--config", str(config))[0] == 0
-    assert policies.from_toml(tmp_path / "c.toml") == slurm().policy(PreemptMode="CANCEL")
+    assert policies.from_toml(tmp_path / "c.rules.toml") == slurm().policy(PreemptMode="CANCEL")
+    own = tmp_path / "own.rules.toml"
+    own.write_text('PreemptMode = "CANCEL"\n')
+    for path in (own, tmp_path / "own.json"):
+        status, _, err = run("snapshot", "-o", str(path), "--config", str(own))
+        assert status == 2
+        assert "is the file of --config, too" in err
+    assert own.read_text() == 'PreemptMode = "CANCEL"\n'
     status, out, _ = run("snapshot", "-o", str(tmp_path / "c.json"), "--policy", "backendai")
     assert status == 0
     assert "rules (backendai:documented): " in out
-    assert policies.from_toml(tmp_path / "c.toml") == policies.BackendAI()
+    assert policies.from_toml(tmp_path / "c.rules.toml") == policies.BackendAI()
     assert not recorded["own_rules"]
 
 
@@ -141,7 +150,7 @@ def test_without_rules_the_snapshot_is_written_all_the_same(
     out, err = capsys.readouterr()
     assert out.endswith("; without rules\n")
     assert "the cluster's rules are not written: it does not say which jobs may preempt which" in err
-    assert not (tmp_path / "c.toml").exists()
+    assert not (tmp_path / "c.rules.toml").exists()
     assert eh.Snapshot.from_json(tmp_path / "c.json") == adapter.snapshot()
 
 
@@ -283,6 +292,35 @@ def test_wrong_usage(words: list[str], said: str, run: Run) -> None:
     assert status == 2
     assert said in err
     assert err.count("\n") == 1
+
+
+def test_a_watch_saves_within_its_bound(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, run: Run) -> None:
+    """The site's clock is not the machine's: its steps are refused, which saves their plans."""
+    adapter = site(monkeypatch, **{"1": (4, 1, "a"), "2": (4, 3, "b"), "3": (4, 5, None)})
+    journal, plans = tmp_path / "journal", tmp_path / "plans"
+    words = [
+        "watch",
+        "--adapter",
+        "site",
+        "--journal",
+        str(journal),
+        "--lock",
+        str(tmp_path / "lock"),
+        "--once",
+    ]
+    for count, more in ((1, []), (2, []), (2, ["--keep-plans", "2"]), (1, ["--keep-plans", "1"])):
+        assert run(*words, "--plans", str(plans), *more)[0] == 0
+        assert len(PlanFolder(plans)) == count
+        adapter.site.sleep(1.0)
+    status, out, _ = run("journal", str(journal), "--explain", "1", "--plans", str(plans))
+    assert status == 0
+    assert "refused: 1 was to leave for 3: " in out
+    assert f"{PlanFolder(plans).names[0]}\n  Allocation 1 of operation 1 leaves node a: " in out
+    assert run(*words, "--plans", str(plans), "--keep-plans", "0")[0] == 2
+    with PlanWriter(plans):
+        status, _, err = run(*words, "--plans", str(plans))
+    assert status == 1
+    assert "saves plans in this folder" in err
 
 
 def test_nothing_of_the_cluster_is_changed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, run: Run) -> None:
