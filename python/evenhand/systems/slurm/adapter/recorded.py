@@ -19,6 +19,7 @@ from evenhand.diagnostics import Diagnostic
 from evenhand.frozen import freeze
 from evenhand.systems.notes import Notes
 from evenhand.systems.slurm.adapter.live import Slurm
+from evenhand.systems.slurm.adapter.reading import Reader
 from evenhand.systems.slurm.adapter.settings import live_settings, merged
 from evenhand.systems.slurm.adapter.text import document, number
 
@@ -202,7 +203,7 @@ def read(
     adapter = Slurm(own_rules=own_rules, pools=pools, runner=played, clock=lambda: at)
     snapshot = adapter.snapshot()
     not_read: list[str] = []
-    settings = live_settings(adapter._reader.ask, not_read)
+    settings = live_settings(Reader(played, adapter.timeout).ask, not_read)
     if "qos" in played.absent:
         settings.pop("qos", None)
     left_out = {why: tuple(names) for why, names in adapter.left_out.items()}
