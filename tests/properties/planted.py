@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from evenhand.testing._job_rows import steps
 from evenhand.testing.job_laws import JobPlan
-from evenhand.testing.job_rows import steps
 from evenhand.testing.priority_laws import Scheduled
 
 Plan = dict[str, Any]
@@ -130,7 +130,7 @@ def one_job_more(subject: Any) -> Plan | None:
 
 
 def told_of(subject: Any, plan: Plan, step: Any) -> bool:
-    """Whether the laws of victims speak of a step: under Slurm not of each, see `job_rows.steps`."""
+    """Whether the laws of victims speak of a step: under Slurm not of each, see `_job_rows.steps`."""
     row = first(plan, "preempt", step=step)
     if row is None or not isinstance(subject, JobPlan):
         return row is not None

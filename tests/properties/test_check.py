@@ -16,7 +16,7 @@ from evenhand.systems.backendai.settings import BackendAISettings
 from evenhand.systems.gridengine.settings import GridEngineSettings
 from evenhand.systems.slurm.settings import SlurmSettings
 from evenhand.testing import strategies as es
-from evenhand.testing.plan_ledger import carried_out
+from evenhand.testing._plan_ledger import carried_out
 from tests.drawing import examples
 from tests.properties.changing import changed
 

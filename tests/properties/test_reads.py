@@ -14,7 +14,7 @@ from evenhand.fields import TABLES
 from evenhand.policies import BackendAI, GridEngine, Slurm, YTsaurus, YuniKorn
 from evenhand.systems import SYSTEMS, System
 from evenhand.testing import strategies as es
-from evenhand.testing.perturbing import FIELDS, enriched, perturbed
+from evenhand.testing.strategies._perturbing import FIELDS, enriched, perturbed
 from evenhand.testing.strategies._picking import Pick, picks
 from tests.drawing import drawn as sample
 from tests.drawing import examples

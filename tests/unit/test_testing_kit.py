@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,6 +19,7 @@ from evenhand import testing
 from evenhand.testing import machines, successive
 from evenhand.testing import strategies as es
 from tests.counting import calls
+from tests.packaging.layers import ROOT
 
 SYSTEMS = ("ytsaurus", "backendai", "slurm", "yunikorn", "gridengine")
 DRAW_BAR = 25_000  # calls of Python functions: the median
@@ -38,10 +40,11 @@ def loses(snapshot: eh.Snapshot) -> None:
 
 
 def test_the_kit_lists_what_it_has() -> None:
-    assert {"strategies", "machines", "successive", "adapters", "plan_laws", "assertions"} <= set(
-        dir(testing)
-    )
     assert all(inspect.ismodule(getattr(testing, name)) for name in dir(testing))
+    page = (ROOT / "docs/how-to/test-your-settings.md").read_text("utf-8")
+    table = page.split("| --- | --- | --- |")[1].split("\n\n")[0]
+    assert set(re.findall(r"`(\w+)`", table)) == set(dir(testing))
+    assert set(re.findall(r"`(\w+)`", testing.__doc__ or "")) - {"test"} == set(dir(testing))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         testing.nothing  # noqa: B018
 

@@ -5,9 +5,9 @@
 `metamorphic` hold the laws of fair shares, and `assertions` compares results in the words of the field.
 `plan_laws`, `job_laws`, `queue_laws` and `priority_laws` hold the laws of plans, `successive` those of plans
 that follow each other, and `happened` tells hypothesis how much there was to hold them against. `relations`
-has changes of a snapshot that must not matter to any policy, and `perturbing` gives its fields other values.
-`certificates` checks what a plan says of the fewest or cheapest victims, with the arithmetic of `fewest` and
-`fewest_jobs`. `adapters` checks an adapter of your own, and `acting` lets drivers act on a made-up site.
+has changes of a snapshot that must not matter to any policy. `certificates` checks what a plan says of the
+fewest or cheapest victims, with the arithmetic of `fewest` and `fewest_jobs`. `adapters` checks an adapter of
+your own, and `acting` lets drivers act on a made-up site.
 
 The page "Test your settings, policy, adapter or driver" has an example of each. Modules are imported when
 they are first used.

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from evenhand.systems.slurm.releases import RELEASES, release_of
 from evenhand.systems.slurm.settings import flags_of, partitions_named, split_mode
-from evenhand.testing import job_queue_laws as of_queues
-from evenhand.testing import job_victim_laws as of_victims
+from evenhand.testing import _job_queue_laws as of_queues
+from evenhand.testing import _job_victim_laws as of_victims
 from evenhand.testing._laws import PlanOfJobs, hold_all, must
 
 if TYPE_CHECKING:

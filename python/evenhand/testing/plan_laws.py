@@ -16,8 +16,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from evenhand.testing._laws import hold_all, must
-from evenhand.testing.plan_ledger import Ledger, Step
-from evenhand.testing.plan_order_laws import (
+from evenhand.testing._plan_ledger import Ledger, Step
+from evenhand.testing._plan_order_laws import (
     newest_victims_first,
     no_newer_twin_is_spared,
     only_starving_operations_preempt,

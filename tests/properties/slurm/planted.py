@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evenhand.testing.job_laws import JobPlan
-from evenhand.testing.job_queue_laws import (
+from evenhand.testing._job_queue_laws import (
     first_of_the_queue,
     has_usual_limits,
     stands_behind,
     waits_for_room,
 )
-from evenhand.testing.job_rows import candidates, count_of, running
+from evenhand.testing._job_rows import candidates, count_of, running
+from evenhand.testing.job_laws import JobPlan
 from tests.properties.planted import Defect, Plan, copied, start_of, told_of
 
 __all__ = ["OF_QUEUES"]

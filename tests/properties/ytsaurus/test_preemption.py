@@ -10,8 +10,8 @@ from hypothesis import event, given
 
 import evenhand as eh
 from evenhand.testing import strategies as es
+from evenhand.testing._plan_ledger import carried_out
 from evenhand.testing.plan_laws import STAGES, Planned, check_plan
-from evenhand.testing.plan_ledger import carried_out
 from tests.properties.pace import keeps_its_pace
 from tests.properties.planning import Compute, engine, reference
 

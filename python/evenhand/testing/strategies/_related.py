@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from evenhand.config.triggers import Cycle, SchedulingRun
 from evenhand.errors import InputError
-from evenhand.testing.perturbing import FIELDS, enriched, perturbed
 from evenhand.testing.relations.case import Case, built
+from evenhand.testing.strategies._perturbing import FIELDS, enriched, perturbed
 from evenhand.testing.strategies.clusters import system_cluster_dicts
 from evenhand.testing.strategies.policies import policies
 

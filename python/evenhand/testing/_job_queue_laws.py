@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from evenhand.systems.slurm.settings import flags_of, partitions_named
-from evenhand.testing._laws import must
-from evenhand.testing.job_rows import (
+from evenhand.testing._job_rows import (
     add,
     candidates,
     count_of,
@@ -25,6 +24,7 @@ from evenhand.testing.job_rows import (
     steps,
     without,
 )
+from evenhand.testing._laws import must
 
 if TYPE_CHECKING:
     from evenhand.systems.slurm.settings import SlurmSettings

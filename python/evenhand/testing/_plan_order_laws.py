@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from evenhand.testing._laws import must
-from evenhand.testing.plan_ledger import EPSILON, Ledger
+from evenhand.testing._plan_ledger import EPSILON, Ledger
 
 if TYPE_CHECKING:
     from evenhand.testing.plan_laws import Planned

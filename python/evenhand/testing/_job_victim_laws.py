@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from evenhand.systems.slurm.settings import partitions_named, split_mode
+from evenhand.testing._job_rows import candidates, count_of, fit, mode_of, running, steps, without
 from evenhand.testing._laws import must
-from evenhand.testing.job_rows import candidates, count_of, fit, mode_of, running, steps, without
 
 if TYPE_CHECKING:
     from evenhand.testing.job_laws import JobPlan
