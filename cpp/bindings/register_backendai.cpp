@@ -5,8 +5,8 @@
 #include <string>
 
 #include "evenhand/policy/backendai/planner.h"
+#include "making.h"
 #include "pace.h"
-#include "planner.h"
 #include "reader.h"
 #include "register.h"
 
@@ -84,51 +84,33 @@ RowSettings row_of(const RowSettings& all, Id row) {
   return one;
 }
 
-backendai::Inputs inputs_of(const Snapshot& snapshot, const py::dict& settings,
-                            const py::dict& rows, const py::dict& memory, Domains& known) {
-  backendai::Inputs out{snapshot, settings_of(settings), rows_of(rows, known)};
-  Reader in(memory);
-  in.read("last_preempt", out.last_preempt);
-  out.victims = victims_of(in);
-  in.finish();
-  return out;
-}
+// What makes its planners: making.h.
+struct System {
+  using Planner = backendai::Planner;
+  using Kept = Domains;
+
+  static backendai::Inputs inputs(const Snapshot& snapshot, const py::dict& given, Kept& known) {
+    backendai::Inputs out{snapshot, settings_of(part(given, "settings")),
+                          rows_of(part(given, "rows"), known)};
+    Reader in(part(given, "memory"));
+    in.read("last_preempt", out.last_preempt);
+    out.victims = victims_of(in);
+    in.finish();
+    return out;
+  }
+  static void came(Planner& planner, const std::string& table, const std::vector<Id>& rows,
+                   const py::dict& columns, Kept& known) {
+    if (table == "operations") planner.rows_came(rows, rows_of(columns, known));
+  }
+  static auto coming(const py::dict& columns, Kept& known) {
+    return [all = rows_of(columns, known)](Planner& planner, Id source, Id row) {
+      planner.rows_came({&row, 1}, row_of(all, source));
+    };
+  }
+};
 
 }  // namespace from_backendai
 
-void register_backendai(py::module_& m) {
-  using namespace from_backendai;
-  m.def(
-      "backendai_planner",
-      [](const Snapshot& snapshot, const py::dict& settings, const py::dict& rows,
-         const py::dict& memory) {
-        from_backendai::Domains domains;
-        return bound<backendai::Planner>(inputs_of(snapshot, settings, rows, memory, domains));
-      },
-      py::arg("snapshot"), py::arg("settings"), py::arg("rows"), py::arg("memory"),
-      "A planner of scheduling runs of a resource group.");
-  m.def(
-      "backendai_live",
-      [](LiveCluster& cluster, const py::dict& settings, const py::dict& rows,
-         const py::dict& memory, bool total_stated) {
-        const auto domains = std::make_shared<from_backendai::Domains>();
-        return bound<backendai::Planner>(
-            cluster, inputs_of(cluster.state().snapshot(), settings, rows, memory, *domains),
-            [domains](backendai::Planner& planner, const std::string& table,
-                      const std::vector<Id>& of, const py::dict& columns) {
-              if (table == "operations") planner.rows_came(of, rows_of(columns, *domains));
-            },
-            [domains](const py::dict& columns) {
-              return [all = rows_of(columns, *domains)](backendai::Planner& planner, Id source,
-                                                        Id row) {
-                planner.rows_came({&row, 1}, row_of(all, source));
-              };
-            },
-            total_stated);
-      },
-      py::arg("cluster"), py::arg("settings"), py::arg("rows"), py::arg("memory"),
-      py::arg("total_stated"),
-      "A planner that follows a cluster; columns are by row of the snapshot that it began from.");
-}
+void register_backendai(py::module_&) { makes_planners<from_backendai::System>("backendai"); }
 
 }  // namespace evenhand::bindings

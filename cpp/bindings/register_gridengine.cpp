@@ -6,8 +6,8 @@
 
 #include "evenhand/policy/gridengine/planner.h"
 #include "evenhand/preempt/effects.h"
+#include "making.h"
 #include "pace.h"
-#include "planner.h"
 #include "reader.h"
 #include "register.h"
 
@@ -79,58 +79,44 @@ void named_in(Reader& in, const char* names, const char* of, gridengine::Memory:
   in.read(of, to.of);
 }
 
-gridengine::Inputs inputs_of(const Snapshot& snapshot, const py::dict& settings,
-                             const py::dict& rows, const py::dict& memory) {
-  gridengine::Inputs out{snapshot, settings_of(settings), rows_of(rows), {}};
-  Reader in(memory);
-  in.read_enum("requested", out.memory.asked);
-  in.read("forced", out.memory.forced);
-  in.read("preempted_as", out.memory.state);
-  named_in(in, "providers", "providers_of", out.memory.providers);
-  named_in(in, "preempted_for", "preempted_for_of", out.memory.preempted_for);
-  out.memory.victims = victims_of(in);
-  in.finish();
-  return out;
-}
+// What makes its planners: making.h.
+struct System {
+  using Planner = gridengine::Planner;
+  struct Kept {};
 
-void came(gridengine::Planner& planner, const std::string& table, const std::vector<Id>& rows,
-          const RowSettings& cells) {
-  if (table == "operations") planner.rows().put_operations(rows, cells);
-  if (table == "allocations") planner.rows().put_allocations(rows, cells);
-}
+  static gridengine::Inputs inputs(const Snapshot& snapshot, const py::dict& given, Kept&) {
+    gridengine::Inputs out{
+        snapshot, settings_of(part(given, "settings")), rows_of(part(given, "rows")), {}};
+    Reader in(part(given, "memory"));
+    in.read_enum("requested", out.memory.asked);
+    in.read("forced", out.memory.forced);
+    in.read("preempted_as", out.memory.state);
+    named_in(in, "providers", "providers_of", out.memory.providers);
+    named_in(in, "preempted_for", "preempted_for_of", out.memory.preempted_for);
+    out.memory.victims = victims_of(in);
+    in.finish();
+    return out;
+  }
+  static void came(Planner& planner, const std::string& table, const std::vector<Id>& rows,
+                   const py::dict& columns, Kept&) {
+    const RowSettings cells = rows_of(columns);
+    if (table == "operations") planner.rows().put_operations(rows, cells);
+    if (table == "allocations") planner.rows().put_allocations(rows, cells);
+  }
+  static auto coming(const py::dict& columns, Kept&) {
+    return [all = rows_of(columns)](Planner& planner, Id source, Id row) {
+      RowSettings one;
+      one.job_name = cell_of(all.job_name, source);
+      planner.rows().put_operations({&row, 1}, one);
+    };
+  }
+};
 
 }  // namespace from_gridengine
 
 void register_gridengine(py::module_& m) {
   using namespace from_gridengine;
-  m.def(
-      "gridengine_planner",
-      [](const Snapshot& snapshot, const py::dict& settings, const py::dict& rows,
-         const py::dict& memory) {
-        return bound<gridengine::Planner>(inputs_of(snapshot, settings, rows, memory));
-      },
-      py::arg("snapshot"), py::arg("settings"), py::arg("rows"), py::arg("memory"),
-      "A planner of scheduling runs of a cluster.");
-  m.def(
-      "gridengine_live",
-      [](LiveCluster& cluster, const py::dict& settings, const py::dict& rows,
-         const py::dict& memory, bool total_stated) {
-        return bound<gridengine::Planner>(
-            cluster, inputs_of(cluster.state().snapshot(), settings, rows, memory),
-            [](gridengine::Planner& planner, const std::string& table, const std::vector<Id>& of,
-               const py::dict& columns) { came(planner, table, of, rows_of(columns)); },
-            [](const py::dict& columns) {
-              return [all = rows_of(columns)](gridengine::Planner& planner, Id source, Id row) {
-                RowSettings one;
-                one.job_name = cell_of(all.job_name, source);
-                planner.rows().put_operations({&row, 1}, one);
-              };
-            },
-            total_stated);
-      },
-      py::arg("cluster"), py::arg("settings"), py::arg("rows"), py::arg("memory"),
-      py::arg("total_stated"),
-      "A planner that follows a cluster; columns are by row of the snapshot that it began from.");
+  makes_planners<System>("gridengine");
   m.def(
       "gridengine_together",
       [](const std::vector<std::shared_ptr<BoundPlanner>>& planners,

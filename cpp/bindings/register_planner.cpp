@@ -5,6 +5,7 @@
 #include "arrays.h"
 #include "decisions.h"
 #include "deltas.h"
+#include "making.h"
 #include "planner.h"
 #include "register.h"
 #include "shares.h"
@@ -216,6 +217,11 @@ std::optional<Time> BoundPlanner::next_due() const {
   return due == kNoTime ? std::nullopt : std::optional(due);
 }
 
+std::map<std::string, Maker>& makers() {
+  static std::map<std::string, Maker> known;
+  return known;
+}
+
 void register_planner(py::module_& m) {
   py::class_<NamedDecisions>(m, "NamedDecisions", "Decisions by names that stay when rows go.")
       .def("columns", &NamedDecisions::columns, "As of a planner, by places among the names.")
@@ -277,6 +283,19 @@ void register_planner(py::module_& m) {
                              "Microseconds: when a decision can first differ; None: never.")
       .def_property_readonly("memory_bytes", &BoundPlanner::memory_bytes);
   define_deltas<BoundPlanner>(c);
+  m.def(
+      "planner",
+      [](const std::string& system, const Snapshot& snapshot, const py::dict& given) {
+        return makers().at(system).once(snapshot, given);
+      },
+      py::arg("system"), py::arg("snapshot"), py::arg("given"),
+      "A planner of a system; `given`: settings, rows, memory, and what else the system reads.");
+  m.def(
+      "live_planner",
+      [](const std::string& system, LiveCluster& cluster, const py::dict& given,
+         bool total_stated) { return makers().at(system).live(cluster, given, total_stated); },
+      py::arg("system"), py::arg("cluster"), py::arg("given"), py::arg("total_stated"),
+      "A planner that follows a cluster; columns are by row of the snapshot that it began from.");
 }
 
 }  // namespace evenhand::bindings

@@ -3,8 +3,8 @@
 
 #include "evenhand/policy/live_cluster.h"
 #include "evenhand/policy/slurm/planner.h"
+#include "making.h"
 #include "pace.h"
-#include "planner.h"
 #include "reader.h"
 #include "register.h"
 
@@ -207,48 +207,36 @@ slurm::JobRows row_of(const slurm::JobRows& all, Id row) {
   return one;
 }
 
-slurm::Memory memory_of(const py::dict& columns) {
-  slurm::Memory m;
-  Reader in(columns);
-  in.read("last_preempt", m.last_preempt);
-  m.victims = victims_of(in);
-  in.finish();
-  return m;
-}
+// What makes its planners: making.h.
+struct System {
+  using Planner = slurm::Planner;
+  struct Kept {};
+
+  static slurm::Inputs inputs(const Snapshot& snapshot, const py::dict& given, Kept&) {
+    slurm::Inputs out{
+        snapshot, settings_of(part(given, "settings")), rows_of(part(given, "rows")), {}};
+    Reader in(part(given, "memory"));
+    in.read("last_preempt", out.memory.last_preempt);
+    out.memory.victims = victims_of(in);
+    in.finish();
+    return out;
+  }
+  static void came(Planner& planner, const std::string& table, const std::vector<Id>& rows,
+                   const py::dict& columns, Kept&) {
+    if (table == "operations") planner.rows_came(rows, rows_of(columns));
+  }
+  static auto coming(const py::dict& columns, Kept&) {
+    return [all = rows_of(columns)](Planner& planner, Id source, Id row) {
+      planner.rows_came({&row, 1}, row_of(all, source));
+    };
+  }
+};
 
 }  // namespace from_slurm
 
 void register_slurm(py::module_& m) {
   using namespace from_slurm;
-  m.def(
-      "slurm_planner",
-      [](const Snapshot& snapshot, const py::dict& settings, const py::dict& rows,
-         const py::dict& memory) {
-        return bound<slurm::Planner>(
-            slurm::Inputs{snapshot, settings_of(settings), rows_of(rows), memory_of(memory)});
-      },
-      py::arg("snapshot"), py::arg("settings"), py::arg("rows"), py::arg("memory"),
-      "A planner of scheduling runs.");
-  m.def(
-      "slurm_live",
-      [](LiveCluster& cluster, const py::dict& settings, const py::dict& rows,
-         const py::dict& memory) {
-        return bound<slurm::Planner>(
-            cluster,
-            slurm::Inputs{cluster.state().snapshot(), settings_of(settings), rows_of(rows),
-                          memory_of(memory)},
-            [](slurm::Planner& planner, const std::string& table, const std::vector<Id>& of,
-               const py::dict& columns) {
-              if (table == "operations") planner.rows_came(of, rows_of(columns));
-            },
-            [](const py::dict& columns) {
-              return [all = rows_of(columns)](slurm::Planner& planner, Id source, Id row) {
-                planner.rows_came({&row, 1}, row_of(all, source));
-              };
-            });
-      },
-      py::arg("cluster"), py::arg("settings"), py::arg("rows"), py::arg("memory"),
-      "A planner that follows a cluster; columns are by row of the snapshot that it began from.");
+  makes_planners<System>("slurm");
   m.def(
       "slurm_jobs",
       [](const Snapshot& snapshot, const py::dict& settings, const py::dict& rows) {

@@ -6,8 +6,8 @@
 #include "arrays.h"
 #include "evenhand/policy/live_cluster.h"
 #include "evenhand/policy/ytsaurus/planner.h"
+#include "making.h"
 #include "pace.h"
-#include "planner.h"
 #include "reader.h"
 #include "register.h"
 
@@ -142,6 +142,44 @@ Settings settings_of(const py::dict& values, const FairShareOptions& fair_share)
   return s;
 }
 
+// What makes its planners: making.h.
+struct System {
+  using Planner = ytsaurus::Planner;
+  using Table = ClusterState::Table;
+  struct Kept {
+    std::size_t width = 0;
+  };
+
+  static Inputs inputs(const Snapshot& snapshot, const py::dict& given, Kept& kept) {
+    kept.width = static_cast<std::size_t>(snapshot.tables().resource_count());
+    const auto volumes = given["volumes"].cast<std::optional<VolumeMemory>>();
+    return {
+        snapshot,
+        settings_of(part(given, "settings"), given["fair_share"].cast<const FairShareOptions&>()),
+        rows_of(part(given, "rows"), kept.width),
+        given_of(part(given, "given")),
+        memory_of(part(given, "memory")),
+        volumes.has_value(),
+        volumes.value_or(VolumeMemory{})};
+  }
+  static void came(Planner& planner, const std::string& table, const std::vector<Id>& rows,
+                   const py::dict& columns, const Kept& kept) {
+    static const std::map<std::string, Table> kTables{{"operations", Table::kOperations},
+                                                      {"nodes", Table::kNodes},
+                                                      {"allocations", Table::kAllocations},
+                                                      {"requests", Table::kRequests}};
+    const auto found = kTables.find(table);
+    if (found == kTables.end()) throw py::key_error("no rows come to " + table);
+    planner.rows_came(found->second, rows, rows_of(columns, kept.width));
+  }
+  static auto coming(const py::dict& columns, const Kept& kept) {
+    return [width = kept.width, all = rows_of(columns, kept.width)](Planner& planner, Id source,
+                                                                    Id row) {
+      planner.rows_came(Table::kOperations, {&row, 1}, row_of(all, source, width));
+    };
+  }
+};
+
 }  // namespace from_ytsaurus
 
 void register_ytsaurus(py::module_& m) {
@@ -160,54 +198,7 @@ void register_ytsaurus(py::module_& m) {
       py::arg("settings"), py::arg("ssd_node"),
       "Preemptive stages in order, each with the lowest level that it may take.");
 
-  m.def(
-      "ytsaurus_planner",
-      [](const Snapshot& snapshot, const py::dict& settings, const FairShareOptions& fair_share,
-         const py::dict& rows, const py::dict& memory, const std::optional<VolumeMemory>& volumes,
-         const py::dict& given) {
-        const auto width = static_cast<std::size_t>(snapshot.tables().resource_count());
-        return bound<ytsaurus::Planner>(Inputs{
-            snapshot, settings_of(settings, fair_share), rows_of(rows, width), given_of(given),
-            memory_of(memory), volumes.has_value(), volumes.value_or(VolumeMemory{})});
-      },
-      py::arg("snapshot"), py::arg("settings"), py::arg("fair_share"), py::arg("rows"),
-      py::arg("memory"), py::arg("volumes"), py::arg("given"),
-      "A planner of heartbeats; `given`: values in the place of computed ones.");
-
-  m.def(
-      "ytsaurus_live",
-      [](LiveCluster& cluster, const py::dict& settings, const FairShareOptions& fair_share,
-         const py::dict& rows, const py::dict& memory, const std::optional<VolumeMemory>& volumes,
-         const py::dict& given, bool total_stated) {
-        const std::size_t width = cluster.state().width();
-        using Table = ClusterState::Table;
-        return bound<ytsaurus::Planner>(
-            cluster,
-            Inputs{cluster.state().snapshot(), settings_of(settings, fair_share),
-                   rows_of(rows, width), given_of(given), memory_of(memory), volumes.has_value(),
-                   volumes.value_or(VolumeMemory{})},
-            [width](ytsaurus::Planner& planner, const std::string& table, const std::vector<Id>& of,
-                    const py::dict& columns) {
-              static const std::map<std::string, Table> kTables{
-                  {"operations", Table::kOperations},
-                  {"nodes", Table::kNodes},
-                  {"allocations", Table::kAllocations},
-                  {"requests", Table::kRequests}};
-              const auto found = kTables.find(table);
-              if (found == kTables.end()) throw py::key_error("no rows come to " + table);
-              planner.rows_came(found->second, of, rows_of(columns, width));
-            },
-            [width](const py::dict& columns) {
-              return [width, all = rows_of(columns, width)](ytsaurus::Planner& planner, Id source,
-                                                            Id row) {
-                planner.rows_came(Table::kOperations, {&row, 1}, row_of(all, source, width));
-              };
-            },
-            total_stated);
-      },
-      py::arg("cluster"), py::arg("settings"), py::arg("fair_share"), py::arg("rows"),
-      py::arg("memory"), py::arg("volumes"), py::arg("given"), py::arg("total_stated"),
-      "A planner that follows a cluster; columns are by row of the snapshot that it began from.");
+  makes_planners<System>("ytsaurus");
 
   const auto planner_of = [](const BoundPlanner& bound) -> ytsaurus::Planner& {
     return static_cast<ytsaurus::Planner&>(*bound.shared());

@@ -6,8 +6,8 @@
 
 #include "arrays.h"
 #include "evenhand/policy/yunikorn/planner.h"
+#include "making.h"
 #include "pace.h"
-#include "planner.h"
 #include "register.h"
 #include "yunikorn.h"
 
@@ -110,6 +110,29 @@ yunikorn::Settings yunikorn_settings(const py::dict& values) {
   return s;
 }
 
+namespace from_yunikorn {
+namespace {
+
+// What makes its planners: making.h.
+struct System {
+  using Planner = yunikorn::Planner;
+  struct Kept {};
+
+  static yunikorn::Inputs inputs(const Snapshot& snapshot, const py::dict& given, Kept&) {
+    return inputs_of(snapshot, part(given, "settings"), part(given, "rows"), part(given, "memory"));
+  }
+  static void came(Planner& planner, const std::string& table, const std::vector<Id>& rows,
+                   const py::dict& columns, Kept&) {
+    planner.rows_came(table, rows, rows_of(columns, planner.state().width()));
+  }
+  static auto coming(const py::dict&, Kept&) {
+    return [](Planner&, Id, Id) {};
+  }
+};
+
+}  // namespace
+}  // namespace from_yunikorn
+
 void register_yunikorn(py::module_& m) {
   m.def(
       "yunikorn_shares",
@@ -131,29 +154,7 @@ void register_yunikorn(py::module_& m) {
       },
       py::arg("snapshot"), py::arg("settings"), py::arg("rows"),
       "What queues are owed, use, ask for and should have, P x R in quanta.");
-  m.def(
-      "yunikorn_planner",
-      [](const Snapshot& snapshot, const py::dict& settings, const py::dict& rows,
-         const py::dict& memory) {
-        return bound<yunikorn::Planner>(from_yunikorn::inputs_of(snapshot, settings, rows, memory));
-      },
-      py::arg("snapshot"), py::arg("settings"), py::arg("rows"), py::arg("memory"),
-      "A planner of cycles of a partition.");
-  m.def(
-      "yunikorn_live",
-      [](LiveCluster& cluster, const py::dict& settings, const py::dict& rows,
-         const py::dict& memory, bool total_stated) {
-        return bound<yunikorn::Planner>(
-            cluster, from_yunikorn::inputs_of(cluster.state().snapshot(), settings, rows, memory),
-            [](yunikorn::Planner& planner, const std::string& table, const std::vector<Id>& of,
-               const py::dict& columns) {
-              planner.rows_came(table, of,
-                                from_yunikorn::rows_of(columns, planner.state().width()));
-            },
-            [](const py::dict&) { return [](yunikorn::Planner&, Id, Id) {}; }, total_stated);
-      },
-      py::arg("cluster"), py::arg("settings"), py::arg("rows"), py::arg("memory"),
-      py::arg("total_stated"), "A planner that follows a cluster.");
+  makes_planners<from_yunikorn::System>("yunikorn");
 }
 
 }  // namespace evenhand::bindings

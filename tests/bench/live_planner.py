@@ -15,9 +15,6 @@ import numpy as np
 
 import evenhand as eh
 from evenhand import _core
-from evenhand.plans.memory import read_memory
-from evenhand.share_inputs import options_of
-from evenhand.systems.ytsaurus import columns
 from tests.bench import crowded
 from tests.bench.fair_share import host
 from tests.bench.ytsaurus.preemption import row
@@ -28,16 +25,7 @@ HEARTBEAT_BAR, POOLS_BAR, FLAT_BAR = 40.0, 0.8, 1.5
 def live(snapshot: eh.Snapshot, policy: Any) -> tuple[_core.ClusterState, _core.Planner]:
     """A cluster, and a planner that follows it, after one update."""
     cluster = _core.ClusterState(snapshot._core)
-    planner = _core.ytsaurus_live(
-        cluster,
-        columns.tree_settings(snapshot, policy.settings),
-        options_of(snapshot, policy.settings.fair_share)[0],
-        columns.row_columns(snapshot, policy.settings),
-        read_memory(snapshot, policy, None)[0],
-        None,
-        {},
-        False,
-    )
+    planner = _core.live_planner("ytsaurus", cluster, policy._inputs(snapshot, None, None)[0], False)
     planner.update(cluster.now)
     return cluster, planner
 

@@ -28,12 +28,12 @@ from evenhand.plans.lazy import LivePlan
 from evenhand.plans.own import expect_unchanged
 from evenhand.plans.planning import expect_policy
 from evenhand.state import State
+from evenhand.systems.base import Policy
 from evenhand.units.text import instant
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
     from evenhand.plans.plan import Plan
-    from evenhand.systems.base import Policy
 
 __all__ = ["Cluster", "Mark"]
 
@@ -238,7 +238,7 @@ class Cluster(Following):
         with self._lock:
             policy = self._own(policy)
             standing = self._standing(policy)
-            if given is not None or not hasattr(policy, "live"):
+            if given is not None or not (isinstance(policy, Policy) and policy.follows()):
                 return self._plan_frozen(standing, on, given)
             on = policy._trigger(on)
             now = self._stage.core.now

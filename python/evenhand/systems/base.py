@@ -7,17 +7,19 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self, get_type_hints
 
 import numpy as np
 
+from evenhand import _core
 from evenhand.arguments import expect
 from evenhand.building.problems import shorten
 from evenhand.building.readback import seconds
 from evenhand.config.kinds import unit_of
 from evenhand.config.triggers import PASSES, Heartbeat
 from evenhand.errors import InputError, Problem, printable
-from evenhand.plans.memory import next_state
+from evenhand.plans.memory import next_state, read_memory
 from evenhand.plans.own import expect_unchanged
 from evenhand.state import State
 
@@ -150,8 +152,69 @@ class Policy:
         on: Any = None,
         given: Mapping[str, Any] | None = None,
     ) -> Plan:
-        """Plan what a trigger asks for; see `evenhand.plan`."""
+        """Plan what a trigger asks for; see `evenhand.plan`.
+
+        Parameters
+        ----------
+        snapshot : Snapshot
+        state : State, optional
+            What the plan before left.
+        on : trigger, optional
+            One of the system's; by default its first.
+        given : mapping, optional
+            Values in the place of computed ones by name, of a system that computes such.
+
+        Returns
+        -------
+        Plan
+
+        Raises
+        ------
+        InputError
+            If the settings of a row, the state, the trigger or a given value do not fit the snapshot.
+        """
+        from evenhand.plans.plan import Plan
+
+        self._expect(snapshot, state, given)
+        on, given = self._trigger(on), self._given(snapshot, given)
+        decides = self.decides(on, partial(_rows_of, snapshot))
+        core, found = self._planner(snapshot, state, given)
+        core.plan(**decides)
+        return Plan(snapshot, self, core, state, on, given, (*found, *self._said(snapshot, on, core)))
+
+    def live(self, stage: LiveRows, state: State | None, given: Mapping[str, Any] | None) -> Any:
+        """Return a planner that follows a live cluster in which nothing has happened since its snapshot.
+
+        Raises
+        ------
+        InputError
+            As of `plan`.
+        """
+        inputs, _ = self._inputs(stage.base, state, self._given(stage.base, given))
+        return _core.live_planner(self.system, stage.core, inputs, stage.total_stated)
+
+    def _planner(
+        self, snapshot: Snapshot, state: State | None = None, given: Mapping[str, Any] | None = None
+    ) -> tuple[Any, tuple[Diagnostic, ...]]:
+        """Return a planner that has not planned yet, and what there is to say of the state."""
+        inputs, found = self._inputs(snapshot, state, given)
+        return _core.planner(self.system, snapshot._core, inputs), found
+
+    def _inputs(
+        self, snapshot: Snapshot, state: State | None, given: Mapping[str, Any] | None
+    ) -> tuple[dict[str, Any], tuple[Diagnostic, ...]]:
+        """Return what a planner needs beside its rows, and what there is to say of the state."""
+        made = self._columns(snapshot, given)
+        memory, found = read_memory(snapshot, self, state)
+        return {**made, "memory": memory}, found
+
+    def _columns(self, snapshot: Snapshot, given: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Return what the core knows of settings ("settings") and of what rows set ("rows"), by column."""
         raise NotImplementedError
+
+    def _said(self, snapshot: Snapshot, on: Any, core: Any) -> Iterable[Diagnostic]:  # noqa: ARG002
+        """Return what there is to say of a planner that has planned."""
+        return ()
 
     def came(self, planner: Any, stage: LiveRows, rows: Iterable[tuple[str, Any]]) -> None:
         """Hand over to a planner what rows that came, changed or went say, by table and name.
@@ -177,8 +240,12 @@ class Policy:
     @classmethod
     def acts(cls) -> bool:
         """Whether a simulation can ask it as time goes by."""
-        own = cls.drive is not Policy.drive and cls.coming is not Policy.coming
-        return own and callable(getattr(cls, "live", None))
+        return cls.follows() and cls.drive is not Policy.drive and cls.coming is not Policy.coming
+
+    @classmethod
+    def follows(cls) -> bool:
+        """Whether a planner of the core plans for it, which can follow a live cluster."""
+        return cls._columns is not Policy._columns
 
     def drive(self, clocks: Mapping[str, int]) -> dict[str, Any]:
         """Return how a simulation asks it; clocks are microseconds by name."""
@@ -250,14 +317,15 @@ class Policy:
         message = f"on is {shorten(on)}; the {type(self).__name__} policy acts on {known}"
         raise InputError([Problem("trigger", None, None, "on", "type", shorten(on), printable(message))])
 
-    def _nothing(self, given: Mapping[str, Any] | None) -> None:
-        """Refuse values in the place of computed ones, of a policy that computes none."""
+    def _given(self, snapshot: Any, given: Mapping[str, Any] | None) -> Mapping[str, Any] | None:  # noqa: ARG002
+        """Return values in the place of computed ones; of a policy that computes none they are refused."""
         if given:
             name = str(next(iter(given)))
             message = (
                 f"given has {name!r}; the {type(self).__name__} policy computes nothing that could be given"
             )
             raise InputError([Problem("given", None, None, name, "unknown_field", None, message)])
+        return given
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -295,6 +363,12 @@ class Policy:
             if (value := getattr(self.settings, name)) != getattr(base, name)
         ]
         return f"{type(self).__name__}({', '.join([repr(self.preset), *changed])})"
+
+
+def _rows_of(snapshot: Snapshot, nodes: list[Any]) -> list[int]:
+    """Return the rows of nodes by name; -1: there is none."""
+    row_of = {str(name): row for row, name in enumerate(snapshot.names("nodes"))}
+    return [row_of.get(str(name), -1) for name in nodes]
 
 
 def _signature(cls: type[Policy]) -> inspect.Signature:

@@ -16,9 +16,6 @@ from statistics import median
 import numpy as np
 
 import evenhand as eh
-from evenhand import _core
-from evenhand.plans.memory import read_memory
-from evenhand.systems.gridengine import columns
 
 #: What waits, and what is said of it.
 KINDS = {
@@ -147,13 +144,7 @@ def measured(function: Callable[[], object], times: int = TIMES) -> float:
 def run(size: Size, kind: str, times: int = TIMES) -> tuple[float, float, dict[str, int]]:
     """Return the time of a run in the core and of a whole plan, and what was decided."""
     snapshot, own = crowded(size, parallel=kind == "parallel", licences=kind == "licences"), policy(size)
-    memory, _ = read_memory(snapshot, own, None)
-    planner = _core.gridengine_planner(
-        snapshot._core,
-        columns.switches(snapshot, own.settings),
-        columns.row_columns(snapshot, own.settings),
-        memory,
-    )
+    planner, _ = own._planner(snapshot)
     core = measured(planner.plan, times)  # a run changes nothing but what it remembers: none here
     whole = measured(lambda: eh.plan(snapshot, own), min(times, 3))
     return core, whole, dict(eh.plan(snapshot, own).counts)

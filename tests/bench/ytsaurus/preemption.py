@@ -19,9 +19,6 @@ import numpy as np
 
 import evenhand as eh
 from evenhand import _core
-from evenhand.plans.memory import read_memory
-from evenhand.share_inputs import options_of
-from evenhand.systems.ytsaurus import columns
 from evenhand.systems.ytsaurus.settings import YTsaurusSettings
 from tests.bench import crowded
 from tests.bench.fair_share import host, measure
@@ -33,15 +30,7 @@ SIZES = (100, 1000, 10_000, 100_000)
 
 def planner(snapshot: eh.Snapshot, policy: Any, given: Any) -> _core.Planner:
     """A long-lived planner after one update."""
-    made = _core.ytsaurus_planner(
-        snapshot._core,
-        columns.tree_settings(snapshot, policy.settings),
-        options_of(snapshot, policy.settings.fair_share)[0],
-        columns.row_columns(snapshot, policy.settings),
-        read_memory(snapshot, policy, None)[0],
-        None,
-        columns.given_columns(snapshot, given),
-    )
+    made, _ = policy._planner(snapshot, None, given)
     made.update(snapshot._core.now)
     return made
 

@@ -16,9 +16,7 @@ import numpy as np
 
 import evenhand as eh
 from evenhand import _core
-from evenhand.plans.memory import read_memory
 from evenhand.reasons import ACTIONS
-from evenhand.systems.yunikorn import columns
 from tests.bench.fair_share import host
 from tests.bench.ytsaurus.preemption import row
 
@@ -122,13 +120,7 @@ def crowded(
 
 def planner(snapshot: eh.Snapshot, **settings: Any) -> _core.Planner:
     """A planner, before its first update."""
-    policy = eh.policies.YuniKorn(**settings)
-    return _core.yunikorn_planner(
-        snapshot._core,
-        columns.switches(snapshot, policy.settings),
-        columns.row_columns(snapshot),
-        read_memory(snapshot, policy, None)[0],
-    )
+    return eh.policies.YuniKorn(**settings)._planner(snapshot)[0]
 
 
 def round_of(snapshot: eh.Snapshot, **settings: Any) -> _core.Planner:

@@ -5,29 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evenhand import _core
 from evenhand.building.readback import NO_TIME
 from evenhand.cluster.events import Count, End, Event, Job, Leave, Node, Resize, Start, Time
-from evenhand.plans.memory import read_memory
-from evenhand.share_inputs import memory_of, options_of
-from evenhand.systems.ytsaurus import columns
 
 __all__ = ["LivePlanner"]
 
 
 def planner_of(policy: Any, snapshot: Any, state: Any = None) -> Any:
     """Return the core's planner of a YTsaurus policy: heartbeats and deltas one after the other."""
-    settings = policy.settings
-    volumes = None if state is None else memory_of(snapshot, settings.fair_share, state)[0]
-    return _core.ytsaurus_planner(
-        snapshot._core,
-        columns.tree_settings(snapshot, settings),
-        options_of(snapshot, settings.fair_share)[0],
-        columns.row_columns(snapshot, settings),
-        read_memory(snapshot, policy, state)[0],
-        volumes,
-        {},
-    )
+    return policy._planner(snapshot, state)[0]
 
 
 class LivePlanner:

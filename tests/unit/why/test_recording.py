@@ -9,7 +9,6 @@ import pytest
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand import _core
 from evenhand.testing.strategies import policies, system_cluster_dicts
 from tests.drawing import drawn
 
@@ -24,8 +23,7 @@ def decided(planner: Any) -> dict[str, list[Any]]:
 
 def fresh(policy: Any, snapshot: eh.Snapshot) -> Any:
     """Return a planner before any decision."""
-    inputs, _ = policy._inputs(snapshot, None, None)
-    planner = getattr(_core, f"{policy.system}_planner")(snapshot._core, *inputs)
+    planner, _ = policy._planner(snapshot)
     planner.update(round(snapshot.now * 1e6))
     return planner
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import ValidationError
 
-from evenhand import _core
 from evenhand.accepted import checked
 from evenhand.building.problems import shorten
 from evenhand.config.checked import problems_of
 from evenhand.errors import InputError, Problem
 from evenhand.explain.facts import name_of
 from evenhand.explain.told import NOTHING, Told
-from evenhand.plans.memory import read_memory
-from evenhand.plans.plan import Plan
 from evenhand.systems.backendai import columns
 from evenhand.systems.backendai.record import BACKENDAI
 from evenhand.systems.backendai.settings import BackendAISettings, PriorityPolicy, choice_of, read_options
@@ -30,7 +27,6 @@ if TYPE_CHECKING:
     from evenhand.explain.facts import Facts
     from evenhand.model import Snapshot
     from evenhand.plans.memory import LiveRows
-    from evenhand.state import State
 
 __all__ = ["BackendAI"]
 
@@ -60,6 +56,9 @@ class BackendAI(Policy):
     Immutable. Sessions are operations, what they hold are allocations, what they wait for are requests. One
     snapshot is one resource group; several are planned as a mapping. Source: Backend.AI, proposal on
     preemption of low-priority sessions, and the planner of release 26.8.
+
+    A plan is one scheduling run (`SchedulingRun`); nothing is given. O(queue × nodes + sessions × nodes)
+    tests of room, the second for the sessions that preempt.
 
     Examples
     --------
@@ -163,61 +162,12 @@ class BackendAI(Policy):
         default, span, editable = choice_of(_policy(user, "user"), _policy(project, "project"))
         return {"default": default, "range": list(span), "editable": editable}
 
-    def plan(
-        self,
-        snapshot: Snapshot,
-        state: State | None = None,
-        on: Any = None,
-        given: Mapping[str, Any] | None = None,
-    ) -> Plan:
-        """Plan one scheduling run; see `evenhand.plan`.
-
-        Parameters
-        ----------
-        snapshot : Snapshot
-            One resource group.
-        state : State, optional
-            What the plan before left; only its clock matters.
-        on : SchedulingRun, optional
-            The only trigger there is.
-        given : None
-            There is nothing to give.
-
-        Returns
-        -------
-        Plan
-
-        Raises
-        ------
-        InputError
-            If a priority is not from 0 to 100, the settings of a row are wrong, logical nodes exceed their
-            machine, the ranges of a user and a project do not meet, or the trigger is another one.
-
-        Notes
-        -----
-        O(queue × nodes + sessions × nodes) tests of room, the second for the sessions that preempt.
-        """
-        self._expect(snapshot, state, given)
-        on = self._trigger(on)
-        inputs, found = self._inputs(snapshot, state, given)
-        core = _core.backendai_planner(snapshot._core, *inputs)
-        core.plan()
-        found = (*found, *columns.unknown_machines(snapshot))
-        return Plan(snapshot, self, core, state, on, given, found)
-
-    def live(self, stage: LiveRows, state: State | None, given: Mapping[str, Any] | None) -> Any:
-        """Return a planner that follows a live cluster; see `YTsaurus.live`."""
-        inputs, _ = self._inputs(stage.base, state, given)
-        return _core.backendai_live(stage.core, *inputs, stage.total_stated)
-
-    def _inputs(
-        self, snapshot: Snapshot, state: State | None, given: Mapping[str, Any] | None
-    ) -> tuple[tuple[Any, Any, Any], tuple[Diagnostic, ...]]:
-        """Return what a planner needs beside its rows, and what there is to say of the state."""
-        self._nothing(given)
+    def _columns(self, snapshot: Snapshot, given: Mapping[str, Any] | None) -> dict[str, Any]:  # noqa: ARG002
         rows = columns.row_columns(snapshot, self.settings)
-        memory, found = read_memory(snapshot, self, state)
-        return (columns.switches(snapshot, self.settings), rows, memory), found
+        return {"settings": columns.switches(snapshot, self.settings), "rows": rows}
+
+    def _said(self, snapshot: Snapshot, on: Any, core: Any) -> Iterable[Diagnostic]:  # noqa: ARG002
+        return columns.unknown_machines(snapshot)
 
     def _later(self, stage: LiveRows, table: str, rows: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
         return columns.later_columns(stage, self.settings, table, rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,6 @@ from evenhand.config.triggers import Commands
 from evenhand.diagnostics import Diagnostic
 from evenhand.explain.facts import name_of
 from evenhand.explain.told import NOTHING, Told
-from evenhand.plans.memory import read_memory
 from evenhand.plans.plan import Plan
 from evenhand.systems.base import Policy
 from evenhand.systems.gridengine import columns
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from evenhand.explain.facts import Facts
     from evenhand.model import Snapshot
     from evenhand.plans.memory import LiveRows
-    from evenhand.state import State
 
 __all__ = ["GridEngine"]
 
@@ -61,6 +59,10 @@ class GridEngine(Policy):
     Immutable. Jobs, each task of an array for itself, are operations; ``priority`` is the final priority.
     Source: Univa Grid Engine 8.5.4, sge_preemption(5).
 
+    A plan is one scheduling run (`SchedulingRun`), or judges requests (`Commands`), of which the next run
+    carries out those accepted; nothing is given. O(jobs × hosts) tests of room; for each job with a
+    reservation O(hosts × changes of their room).
+
     Examples
     --------
     >>> import evenhand as eh
@@ -80,45 +82,12 @@ class GridEngine(Policy):
     effects = staticmethod(effects)
     suspend_method = staticmethod(suspend_method)
 
-    def plan(
-        self,
-        snapshot: Snapshot,
-        state: State | None = None,
-        on: Any = None,
-        given: Mapping[str, Any] | None = None,
-    ) -> Plan:
-        """Plan one scheduling run, or judge commands; see `evenhand.plan`.
+    def _columns(self, snapshot: Snapshot, given: Mapping[str, Any] | None) -> dict[str, Any]:  # noqa: ARG002
+        rows = columns.row_columns(snapshot, self.settings)
+        return {"settings": columns.switches(snapshot, self.settings), "rows": rows}
 
-        Parameters
-        ----------
-        snapshot : Snapshot
-            One cluster.
-        state : State, optional
-            What the plan before left: requests that were accepted, and how jobs were preempted.
-        on : SchedulingRun or Commands, optional
-            Commands are accepted or refused; the next scheduling run carries out what was accepted.
-        given : None
-            There is nothing to give.
-
-        Returns
-        -------
-        Plan
-
-        Raises
-        ------
-        InputError
-            If the settings of a row are wrong, a command names no action, or the trigger is another one.
-
-        Notes
-        -----
-        O(jobs × hosts) tests of room; for each job with a reservation O(hosts × changes of their room).
-        """
-        self._expect(snapshot, state, given)
-        on = self._trigger(on)
-        inputs, found = self._inputs(snapshot, state, given)
-        core = _core.gridengine_planner(snapshot._core, *inputs)
-        core.plan(**self.decides(on))
-        return Plan(snapshot, self, core, state, on, given, (*found, *_accepted(on, core)))
+    def _said(self, snapshot: Snapshot, on: Any, core: Any) -> Iterable[Diagnostic]:  # noqa: ARG002
+        return _accepted(on, core)
 
     @classmethod
     def together(
@@ -145,8 +114,8 @@ class GridEngine(Policy):
         cores, found = {}, {}
         for name, (policy, state, _, given) in each.items():
             policy._expect(snapshots[name], state, given)
-            inputs, found[name] = policy._inputs(snapshots[name], state, given)
-            cores[name] = _core.gridengine_planner(snapshots[name]._core, *inputs)
+            policy._given(snapshots[name], given)
+            cores[name], found[name] = policy._planner(snapshots[name], state, given)
         _core.gridengine_together(list(cores.values()), runs)
         plans = {}
         for (name, (policy, state, on, given)), run in zip(each.items(), runs, strict=True):
@@ -156,20 +125,6 @@ class GridEngine(Policy):
             said = (*found[name], *_accepted(trigger, core))
             plans[name] = Plan(snapshots[name], policy, core, state, trigger, given, said)
         return plans
-
-    def live(self, stage: LiveRows, state: State | None, given: Mapping[str, Any] | None) -> Any:
-        """Return a planner that follows a live cluster; see `YTsaurus.live`."""
-        inputs, _ = self._inputs(stage.base, state, given)
-        return _core.gridengine_live(stage.core, *inputs, stage.total_stated)
-
-    def _inputs(
-        self, snapshot: Snapshot, state: State | None, given: Mapping[str, Any] | None
-    ) -> tuple[tuple[Any, Any, Any], tuple[Diagnostic, ...]]:
-        """Return what a planner needs beside its rows, and what there is to say of the state."""
-        self._nothing(given)
-        rows = columns.row_columns(snapshot, self.settings)
-        memory, found = read_memory(snapshot, self, state)
-        return (columns.switches(snapshot, self.settings), rows, memory), found
 
     def _later(self, stage: LiveRows, table: str, rows: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
         return columns.later_columns(stage, self.settings, table, rows)

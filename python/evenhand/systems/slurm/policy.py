@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from evenhand import _core
 from evenhand.accepted import PATH, checked, taken
 from evenhand.arguments import expect
-from evenhand.plans.memory import read_memory
-from evenhand.plans.plan import Plan
 from evenhand.systems.base import Policy
 from evenhand.systems.slurm import columns, words
 from evenhand.systems.slurm.record import SLURM
@@ -25,7 +22,6 @@ if TYPE_CHECKING:
     from evenhand.history.tree import ShareTree
     from evenhand.model import Snapshot
     from evenhand.plans.memory import LiveRows
-    from evenhand.state import State
     from evenhand.table import Table
 
 __all__ = ["Slurm"]
@@ -57,6 +53,11 @@ class Slurm(Policy):
     Immutable. A job is an operation: what it runs its allocations, what it waits for its requests, each of
     whose ``count`` takes another node. Source: Slurm documentation, preemption; its select and preempt
     plugins.
+
+    A plan is one scheduling run (`SchedulingRun`); nothing is given. A job that others are preempted for
+    starts in a later run, when they have gone, and a ``reserve`` decision says where; one that others are
+    suspended for starts at once. O(J log J + P (J + N R)) for J running and P pending jobs, N nodes and R
+    resources.
 
     Examples
     --------
@@ -199,66 +200,17 @@ class Slurm(Policy):
     def _beside(self) -> dict[str, Any]:
         return {**super()._beside, "_notes": self._notes}
 
-    def plan(
-        self,
-        snapshot: Snapshot,
-        state: State | None = None,
-        on: Any = None,
-        given: Mapping[str, Any] | None = None,
-    ) -> Plan:
-        """Plan one scheduling run; see `evenhand.plan`.
+    def _columns(self, snapshot: Snapshot, given: Mapping[str, Any] | None) -> dict[str, Any]:  # noqa: ARG002
+        jobs = columns.Jobs.of(snapshot, self.settings)
+        return {"settings": jobs.switches, "rows": jobs.columns}
 
-        Parameters
-        ----------
-        snapshot : Snapshot
-        state : State, optional
-            What the plan before left: the jobs for which others were preempted, and when.
-        on : SchedulingRun, optional
-        given : mapping, optional
-            Nothing can be given: there are no shares, starvation or groups.
-
-        Returns
-        -------
-        Plan
-            A job that others are preempted for starts in a later run, when they have gone, and a
-            ``reserve`` decision says where; one that others are suspended for starts at once.
-
-        Raises
-        ------
-        InputError
-            If a job names a partition or a QOS that is not in the settings, the settings of a row are
-            wrong, the state is of a later time, or the trigger is another one.
-
-        Notes
-        -----
-        O(J log J + P (J + N R)) for J running and P pending jobs, N nodes and R resources.
-        """
-        self._expect(snapshot, state, given)
-        on = self._trigger(on)
-        inputs, found = self._inputs(snapshot, state, given)
-        core = _core.slurm_planner(snapshot._core, *inputs)
-        core.plan(**self.decides(on))
-        found = (
-            *found,
+    def _said(self, snapshot: Snapshot, on: Any, core: Any) -> Iterable[Diagnostic]:  # noqa: ARG002
+        return (
             *self.diagnostics,
             *words.unknown_shares(columns.Jobs.of(snapshot, self.settings)),
             *words.unused_choices(self.settings),
             *words.contested(snapshot, core.contested()),
         )
-        return Plan(snapshot, self, core, state, on, given, found)
-
-    def live(self, stage: LiveRows, state: State | None, given: Mapping[str, Any] | None) -> Any:
-        """Return a planner that follows a live cluster; see `YTsaurus.live`."""
-        return _core.slurm_live(stage.core, *self._inputs(stage.base, state, given)[0])
-
-    def _inputs(
-        self, snapshot: Snapshot, state: State | None, given: Mapping[str, Any] | None
-    ) -> tuple[tuple[Any, Any, Any], tuple[Diagnostic, ...]]:
-        """Return what a planner needs beside its rows, and what there is to say of the state."""
-        self._nothing(given)
-        jobs = columns.Jobs.of(snapshot, self.settings)
-        memory, found = read_memory(snapshot, self, state)
-        return (jobs.switches, jobs.columns, memory), found
 
     def _later(self, stage: LiveRows, table: str, rows: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
         return columns.later_columns(stage, self.settings, table, rows)

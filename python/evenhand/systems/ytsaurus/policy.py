@@ -13,7 +13,7 @@ from evenhand.accepted import checked, plain
 from evenhand.building.readback import seconds
 from evenhand.config.triggers import Heartbeat, Round
 from evenhand.errors import InputError, Problem, shorten
-from evenhand.plans.memory import next_state, read_memory
+from evenhand.plans.memory import next_state
 from evenhand.plans.plan import Plan
 from evenhand.reasons import STAGES
 from evenhand.share_inputs import memory_of, options_of
@@ -24,8 +24,6 @@ from evenhand.systems.ytsaurus.record import YTSAURUS
 from evenhand.systems.ytsaurus.settings import YTsaurusSettings
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from evenhand.diagnostics import Diagnostic
     from evenhand.explain.facts import Facts
     from evenhand.explain.told import Told
@@ -60,6 +58,9 @@ class YTsaurus(Policy):
     Notes
     -----
     Immutable. Source: YTsaurus, preemption documentation, strategy and scheduling policy.
+
+    A plan is one update and the heartbeats that follow it: of all nodes (`Round`), or of those listed
+    (`Heartbeat`), in this order. Given may be ``fair_share``, ``starvation`` and ``groups`` by name.
 
     Examples
     --------
@@ -111,41 +112,24 @@ class YTsaurus(Policy):
         values = {**columns.switches(self.settings), "full_host_stage": full_host}
         return tuple((STAGES[stage], level) for stage, level in _core.ytsaurus_stages(values, ssd_node))
 
-    def plan(
-        self,
-        snapshot: Snapshot,
-        state: State | None = None,
-        on: Any = None,
-        given: Mapping[str, Any] | None = None,
-    ) -> Plan:
-        """Plan one update and the heartbeats of a trigger; see `evenhand.plan`.
+    def _given(self, snapshot: Any, given: Mapping[str, Any] | None) -> Mapping[str, Any] | None:  # noqa: ARG002
+        return given
 
-        Parameters
-        ----------
-        snapshot : Snapshot
-        state : State, optional
-            What the plan before left.
-        on : Round, Heartbeat or list of Heartbeat, optional
-            Whose heartbeats follow the update, in this order; by default those of all nodes.
-        given : mapping, optional
-            ``fair_share``, ``starvation``, ``groups`` by name, in the place of what would be computed.
+    def _columns(self, snapshot: Snapshot, given: Mapping[str, Any] | None) -> dict[str, Any]:
+        rows = columns.row_columns(snapshot, self.settings)
+        values = columns.given_columns(snapshot, given)
+        options, _ = options_of(snapshot, self.settings.fair_share)
+        settings = columns.tree_settings(snapshot, self.settings)
+        return {"settings": settings, "fair_share": options, "rows": rows, "given": values}
 
-        Returns
-        -------
-        Plan
-
-        Raises
-        ------
-        InputError
-            If the settings of a row, the state, the trigger or a given value do not fit the snapshot.
-        """
-        self._expect(snapshot, state, given)
-        on = self._trigger(on)
-        nodes = _nodes(snapshot, on)
-        inputs, found = self._inputs(snapshot, state, given)
-        core = _core.ytsaurus_planner(snapshot._core, *inputs)
-        core.plan(nodes)
-        return Plan(snapshot, self, core, state, on, given, found)
+    def _inputs(
+        self, snapshot: Snapshot, state: State | None, given: Mapping[str, Any] | None
+    ) -> tuple[dict[str, Any], tuple[Diagnostic, ...]]:
+        made, found = super()._inputs(snapshot, state, given)
+        volumes, dropped = (
+            (None, ()) if state is None else memory_of(snapshot, self.settings.fair_share, state)
+        )
+        return {**made, "volumes": volumes}, (*found, *dropped)
 
     def noted(self, plan: Plan) -> tuple[Diagnostic, ...]:
         """Say what starts and may be preempted at once, and what stays though others wait."""
@@ -159,45 +143,6 @@ class YTsaurus(Policy):
     def period(self) -> int | None:
         """For how many microseconds a live cluster's heartbeats use an update."""
         return round(self.settings.fair_share_update_period * 1e6)
-
-    def live(self, stage: LiveRows, state: State | None, given: Mapping[str, Any] | None) -> Any:
-        """Return a planner that follows a live cluster.
-
-        Parameters
-        ----------
-        stage : LiveRows
-            Nothing has happened there since its snapshot.
-        state : State, optional
-            What the plan before left.
-        given : mapping, optional
-            As of `plan`.
-
-        Returns
-        -------
-        _core.Planner
-
-        Raises
-        ------
-        InputError
-            As of `plan`.
-        """
-        inputs, _ = self._inputs(stage.base, state, given)
-        return _core.ytsaurus_live(stage.core, *inputs, stage.total_stated)
-
-    def _inputs(
-        self, snapshot: Snapshot, state: State | None, given: Mapping[str, Any] | None
-    ) -> tuple[tuple[Any, Any, Any, Any, Any, Any], tuple[Diagnostic, ...]]:
-        """Return what a planner needs beside its rows, and what there is to say of the state."""
-        settings = self.settings
-        rows = columns.row_columns(snapshot, settings)
-        values = columns.given_columns(snapshot, given)
-        options, _ = options_of(snapshot, settings.fair_share)
-        memory, found = read_memory(snapshot, self, state)
-        volumes = None
-        if state is not None:
-            volumes, dropped = memory_of(snapshot, settings.fair_share, state)
-            found += dropped
-        return (columns.tree_settings(snapshot, settings), options, rows, memory, volumes, values), found
 
     def _later(self, stage: LiveRows, table: str, rows: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
         return columns.later_columns(stage, self.settings, table, rows)
@@ -254,14 +199,6 @@ class YTsaurus(Policy):
         updated, time = seconds(np.array([planner.updated, decided])).tolist()
         before = replace(shares.state, time=time, updated=None if updated == time else updated)
         return next_state(stage, self, before, planner.memory())
-
-
-def _nodes(snapshot: Snapshot, on: Round | Heartbeat | tuple[Heartbeat, ...]) -> NDArray[np.int32]:
-    if isinstance(on, Round):
-        return np.arange(snapshot.node_count, dtype=np.int32)
-    row_of = {str(name): row for row, name in enumerate(snapshot.names("nodes"))}
-    rows = _rows(on, lambda names: [row_of.get(str(name), -1) for name in names])
-    return np.array(rows, np.int32)
 
 
 def _rows(on: Heartbeat | tuple[Heartbeat, ...], find: Callable[[list[Any]], list[int]]) -> list[int]:

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from evenhand import _core
 from evenhand.explain.facts import name_of
-from evenhand.plans.memory import read_memory
-from evenhand.plans.plan import Plan
 from evenhand.systems.base import Policy
 from evenhand.systems.yunikorn import columns
 from evenhand.systems.yunikorn.given import as_values, given_columns
@@ -24,12 +21,10 @@ from evenhand.units.text import number
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from evenhand.diagnostics import Diagnostic
     from evenhand.explain.facts import Facts
     from evenhand.explain.told import Told
     from evenhand.model import Snapshot
     from evenhand.plans.memory import LiveRows
-    from evenhand.state import State
     from evenhand.table import Table
 
 __all__ = ["YuniKorn"]
@@ -62,6 +57,12 @@ class YuniKorn(Policy):
     asks requests; what is opted out is not preemptible. One snapshot is one partition; several are planned
     as a mapping. Source: YuniKorn, design page "cross queue preemption", and YuniKorn core 1.9.
 
+    A plan is one cycle (`Cycle`, by default of preemption). Given may be ``cost``: for `cost` "own", a number
+    for each allocation; and ``nodes``: where requests may stand, as a list of objects with ``requests`` and
+    ``nodes``; others may stand anywhere. Either may be a function that is called once: of the rows of
+    allocations (as ``snapshot.to_dict()`` has them), or of those of request classes and of nodes, and returns
+    an array, of ``nodes`` a row a class. O(cells), and O(nodes × resources) for each ask.
+
     Examples
     --------
     >>> import evenhand as eh
@@ -78,63 +79,12 @@ class YuniKorn(Policy):
 
     settings: YuniKornSettings
 
-    def plan(
-        self,
-        snapshot: Snapshot,
-        state: State | None = None,
-        on: Any = None,
-        given: Mapping[str, Any] | None = None,
-    ) -> Plan:
-        """Plan one cycle; see `evenhand.plan`.
+    def _given(self, snapshot: Any, given: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        return as_values(snapshot, given)
 
-        Parameters
-        ----------
-        snapshot : Snapshot
-            One partition.
-        state : State, optional
-            What the plan before left: missed opportunities, attempts.
-        on : Cycle, optional
-            By default the preemption cycle.
-        given : mapping, optional
-            ``cost``: for `cost` "own", a number for each allocation; ``nodes``: where requests may stand, as
-            a list of objects with ``requests`` and ``nodes``; others may stand anywhere. Either may be a
-            function that is called once: of the rows of allocations (as ``snapshot.to_dict()`` has them), or
-            of those of request classes and of nodes, and returns an array, of ``nodes`` a row a class.
-
-        Returns
-        -------
-        Plan
-
-        Raises
-        ------
-        InputError
-            If the settings of a row are wrong, the limit names an unknown resource, the trigger is another
-            one, or a given value is wrong or missing.
-
-        Notes
-        -----
-        O(cells), and O(nodes × resources) for each ask.
-        """
-        self._expect(snapshot, state, given)
-        on, given = self._trigger(on), as_values(snapshot, given)
-        inputs, found = self._inputs(snapshot, state, given)
-        core = _core.yunikorn_planner(snapshot._core, *inputs)
-        core.plan(**self.decides(on))
-        return Plan(snapshot, self, core, state, on, given, found)
-
-    def _inputs(
-        self, snapshot: Snapshot, state: State | None, given: Mapping[str, Any] | None
-    ) -> tuple[tuple[Any, Any, Any], tuple[Diagnostic, ...]]:
-        """Return what a planner needs beside its rows, and what there is to say of the state."""
-        rows = columns.row_columns(snapshot)
-        rows |= given_columns(snapshot, self.settings, given)
-        memory, found = read_memory(snapshot, self, state)
-        return (columns.switches(snapshot, self.settings), rows, memory), found
-
-    def live(self, stage: LiveRows, state: State | None, given: Mapping[str, Any] | None) -> Any:
-        """Return a planner that follows a live cluster; see `YTsaurus.live`."""
-        inputs, _ = self._inputs(stage.base, state, given)
-        return _core.yunikorn_live(stage.core, *inputs, stage.total_stated)
+    def _columns(self, snapshot: Snapshot, given: Mapping[str, Any] | None) -> dict[str, Any]:
+        rows = columns.row_columns(snapshot) | given_columns(snapshot, self.settings, given)
+        return {"settings": columns.switches(snapshot, self.settings), "rows": rows}
 
     def _later(self, stage: LiveRows, table: str, rows: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
         return columns.later_columns(stage, table, rows)
