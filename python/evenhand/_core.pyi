@@ -515,25 +515,12 @@ def backendai_factor(
     normalised_usage: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
     weight: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
 ) -> numpy.typing.NDArray[numpy.float64]: ...
-def backendai_live(
-    cluster: LiveCluster,
-    settings: dict[str, typing.Any],
-    rows: dict[str, typing.Any],
-    memory: dict[str, typing.Any],
-    total_stated: bool,
-) -> Planner: ...
 def backendai_normalised_usage(
     usage: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
     capacity: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
     weights: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
     lookback: typing.SupportsFloat | typing.SupportsIndex,
 ) -> numpy.typing.NDArray[numpy.float64]: ...
-def backendai_planner(
-    snapshot: Snapshot,
-    settings: dict[str, typing.Any],
-    rows: dict[str, typing.Any],
-    memory: dict[str, typing.Any],
-) -> Planner: ...
 def build_info() -> dict[str, typing.Any]: ...
 def build_snapshot(
     head: dict[str, typing.Any], tables: dict[str, typing.Any], rounding: str = "exact"
@@ -556,19 +543,6 @@ def dicts_of(names: list[typing.Any], columns: list[typing.Any]) -> list[typing.
 def fair_share(
     snapshot: Snapshot, options: FairShareOptions, memory: VolumeMemory | None = None
 ) -> FairShares: ...
-def gridengine_live(
-    cluster: LiveCluster,
-    settings: dict[str, typing.Any],
-    rows: dict[str, typing.Any],
-    memory: dict[str, typing.Any],
-    total_stated: bool,
-) -> Planner: ...
-def gridengine_planner(
-    snapshot: Snapshot,
-    settings: dict[str, typing.Any],
-    rows: dict[str, typing.Any],
-    memory: dict[str, typing.Any],
-) -> Planner: ...
 def gridengine_share_tree(
     parent: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
     shares: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
@@ -580,6 +554,10 @@ def gridengine_together(
     planners: collections.abc.Sequence[Planner],
     runs: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
 ) -> None: ...
+def live_planner(
+    system: str, cluster: LiveCluster, given: dict[str, typing.Any], total_stated: bool
+) -> Planner: ...
+def planner(system: str, snapshot: Snapshot, given: dict[str, typing.Any]) -> Planner: ...
 def polls() -> int: ...
 def preemption_frees(
     mode: typing.SupportsInt | typing.SupportsIndex,
@@ -657,18 +635,6 @@ def slurm_fair_tree(
 def slurm_jobs(
     snapshot: Snapshot, settings: dict[str, typing.Any], rows: dict[str, typing.Any]
 ) -> dict[str, typing.Any]: ...
-def slurm_live(
-    cluster: LiveCluster,
-    settings: dict[str, typing.Any],
-    rows: dict[str, typing.Any],
-    memory: dict[str, typing.Any],
-) -> Planner: ...
-def slurm_planner(
-    snapshot: Snapshot,
-    settings: dict[str, typing.Any],
-    rows: dict[str, typing.Any],
-    memory: dict[str, typing.Any],
-) -> Planner: ...
 def stands_in(
     parents: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
     element: typing.SupportsInt | typing.SupportsIndex,
@@ -681,25 +647,6 @@ def ytsaurus_apart(planner: Planner) -> numpy.typing.NDArray[numpy.int32]: ...
 def ytsaurus_become(
     planner: Planner, rows: typing.Annotated[numpy.typing.ArrayLike, numpy.int32]
 ) -> None: ...
-def ytsaurus_live(
-    cluster: LiveCluster,
-    settings: dict[str, typing.Any],
-    fair_share: FairShareOptions,
-    rows: dict[str, typing.Any],
-    memory: dict[str, typing.Any],
-    volumes: VolumeMemory | None,
-    given: dict[str, typing.Any],
-    total_stated: bool,
-) -> Planner: ...
-def ytsaurus_planner(
-    snapshot: Snapshot,
-    settings: dict[str, typing.Any],
-    fair_share: FairShareOptions,
-    rows: dict[str, typing.Any],
-    memory: dict[str, typing.Any],
-    volumes: VolumeMemory | None,
-    given: dict[str, typing.Any],
-) -> Planner: ...
 def ytsaurus_share(planner: Planner, columns: dict[str, typing.Any]) -> bool: ...
 def ytsaurus_stages(settings: dict[str, typing.Any], ssd_node: bool) -> list[tuple[int, str]]: ...
 def yunikorn_app_order(
@@ -713,13 +660,6 @@ def yunikorn_app_order(
 def yunikorn_fair_max(parent: typing.Any, most: typing.Any) -> typing.Any: ...
 def yunikorn_fair_share(allocated: typing.Any, guaranteed: typing.Any, fair_max: typing.Any) -> float: ...
 def yunikorn_fairness_ratio(left: typing.Any, right: typing.Any, total: typing.Any) -> float: ...
-def yunikorn_live(
-    cluster: LiveCluster,
-    settings: dict[str, typing.Any],
-    rows: dict[str, typing.Any],
-    memory: dict[str, typing.Any],
-    total_stated: bool,
-) -> Planner: ...
 def yunikorn_may_try(
     may_preempt: bool,
     triggered: bool,
@@ -730,12 +670,6 @@ def yunikorn_may_try(
     retry: typing.SupportsInt | typing.SupportsIndex,
 ) -> bool: ...
 def yunikorn_over(ask: typing.Any, remaining: typing.Any) -> bool: ...
-def yunikorn_planner(
-    snapshot: Snapshot,
-    settings: dict[str, typing.Any],
-    rows: dict[str, typing.Any],
-    memory: dict[str, typing.Any],
-) -> Planner: ...
 def yunikorn_queue_order(
     allocated: list[typing.Any],
     guaranteed: list[typing.Any],
