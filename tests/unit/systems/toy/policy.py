@@ -44,7 +44,7 @@ class Toy(Policy):
     ) -> Plan:
         self._expect(snapshot, state, given)
         on = self._trigger(on)
-        self._nothing(given)
+        self._given(snapshot, given)
         memory, found = read_memory(snapshot, self, state)
         return Plan(snapshot, self, ToyCore(snapshot, self.settings, memory), state, on, given, found)
 
