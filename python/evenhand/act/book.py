@@ -31,6 +31,8 @@ class Victim:
         another cause: the command may yet arrive), ``"stays"``, ``"unknown"``.
     freed : bool
         Whether a release or resume was found to be done.
+    said : str
+        What the cluster answered to the command, as `Answer.status`; empty: the journal has no answer.
     """
 
     name: str
@@ -40,11 +42,15 @@ class Victim:
     asked: bool = False
     answer: str | None = None
     freed: bool = False
+    said: str = ""
 
 
 @dataclass(slots=True)
 class OpenStep:
-    """A step that began and has not ended; ``answered``: no look at its jobs failed for good."""
+    """A step that began and has not ended; ``answered``: no look at its jobs failed for good.
+
+    ``lock`` is the token of the lock that its commands inherited; empty: it is not known.
+    """
 
     number: int
     began: float
@@ -52,6 +58,7 @@ class OpenStep:
     victims: dict[str, Victim] = field(default_factory=dict)
     reason: str = ""
     answered: bool = True
+    lock: str = ""
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -64,7 +71,8 @@ class Owed:
     """What a job is owed yet: ``"release"``, ``"resume"``, or ``"look:<action>"`` (did it arrive?).
 
     ``since`` is when its step ended, ``outcome`` how; ``given``: the cluster said that it is released, or
-    resumes; ``refused``: the command to leave was, and the job stays.
+    resumes; ``refused``: the command to leave was, and the job stays. ``lock`` and ``said``: as of its step and
+    victim; ``ended``: the command has, and did not show: the job is looked after, and may be a victim.
     """
 
     job: str
@@ -76,6 +84,9 @@ class Owed:
     outcome: str = ""
     given: bool = False
     refused: bool = False
+    lock: str = ""
+    said: str = ""
+    ended: bool = False
 
 
 class Book:
@@ -86,7 +97,7 @@ class Book:
     reasons) · ``intent`` (an action is about to be asked for) · ``outcome`` (what the cluster said) ·
     ``victim`` (what became of a victim) · ``end`` (of a step: its outcome, why, what is still owed) ·
     ``settled`` (nothing is owed to a job any more) · ``found`` (a command that counted as lost has arrived
-    after all: something is owed again).
+    after all: something is owed again) · ``command_ended`` (of a driver that was killed, without a trace).
 
     Attributes
     ----------
@@ -166,7 +177,9 @@ class Book:
         number = line["step"]
         self.steps = max(self.steps, number + 1)
         victims = {v["job"]: Victim(v["job"], v["owner"], v["action"], v["turn"]) for v in line["victims"]}
-        self.open[number] = OpenStep(number, line["t"], line["beneficiary"], victims, line.get("reason", ""))
+        self.open[number] = OpenStep(
+            number, line["t"], line["beneficiary"], victims, line.get("reason", ""), lock=line.get("lock", "")
+        )
 
     def _intent(self, line: dict[str, Any]) -> None:
         step = self.open.get(line["step"])
@@ -180,6 +193,9 @@ class Book:
         step = self.open.get(line["step"])
         if line["action"] == "look" and step is not None:
             step.answered = False
+        victim = step.victims.get(line["job"]) if step is not None else None
+        if line["action"] in EVICTIONS and victim is not None:
+            victim.said = line.get("status", "")
         owed = self.owed.get(line["job"])
         if line["action"] in ("release", "resume") and line.get("status") == "done" and owed is not None:
             owed.given = True
@@ -198,9 +214,9 @@ class Book:
             victim = step.victims.get(job) if step is not None else None
             owed = Owed(job, what, 0, None, line["step"], line["t"], line["outcome"])
             if step is not None:
-                owed.beneficiary = step.beneficiary
+                owed.beneficiary, owed.lock = step.beneficiary, step.lock
             if victim is not None:
-                owed.turn, owed.refused = victim.turn, victim.answer == "stays"
+                owed.turn, owed.refused, owed.said = victim.turn, victim.answer == "stays", victim.said
             self.owed[job] = owed
         if step is not None and step.beneficiary is not None:
             if line["outcome"] == "started":
@@ -226,6 +242,11 @@ class Book:
             owed.what, owed.since = "release", line["t"]
             self.owed[owed.job] = owed
 
+    def _command_ended(self, line: dict[str, Any]) -> None:
+        owed = self.owed.get(line["job"])
+        if owed is not None:
+            owed.ended = True
+
     def _refused(self, line: dict[str, Any]) -> None:
         for code in map(current, line["codes"]):
             self.refusals[code] = self.refusals.get(code, 0) + 1
@@ -243,7 +264,8 @@ class Book:
 
     def leaving(self) -> dict[str, str]:
         """Return the jobs that were asked to leave, each with its beneficiary."""
-        found = {owed.job: owed.beneficiary for owed in self.owed.values()}
+        owed = (owed for owed in self.owed.values() if not (owed.ended or owed.refused))
+        found = {one.job: one.beneficiary for one in owed}
         for step in self.open.values():
             found |= {name: step.beneficiary for name, victim in step.victims.items() if victim.asked}
         return {job: beneficiary for job, beneficiary in found.items() if beneficiary is not None}
@@ -259,7 +281,7 @@ class Book:
 
     def busy(self) -> set[str]:
         """Return the jobs of which something is open; a driver begins nothing with them."""
-        jobs = set(self.owed)
+        jobs = {job for job, owed in self.owed.items() if not owed.ended}
         for step in self.open.values():
             jobs |= set(step.victims)
         return jobs
@@ -274,5 +296,6 @@ _HANDLES = {
     "end": Book._end,
     "settled": Book._settled,
     "found": Book._found,
+    "command_ended": Book._command_ended,
     "refused": Book._refused,
 }

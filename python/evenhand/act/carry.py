@@ -37,12 +37,21 @@ class Carrier:
         How long to wait for what.
     stopping : callable
         Whether waiting should end.
+    lock : str
+        Token of the lock that commands inherit (`Lock.token`). All that inherited it from earlier drivers have
+        ended by now.
     """
 
     def __init__(
-        self, adapter: Adapter, journal: Journal, timing: Timing, stopping: Callable[[], bool]
+        self,
+        adapter: Adapter,
+        journal: Journal,
+        timing: Timing,
+        stopping: Callable[[], bool],
+        lock: str = "",
     ) -> None:
         self.adapter, self.journal, self.timing, self.stopping = adapter, journal, timing, stopping
+        self.lock, self._taken, self._first = lock, timing.steady(), journal.book.steps
 
     # Steps
 
@@ -158,7 +167,44 @@ class Carrier:
                 if self.stopping() or (not answers and self.timing.steady() > until):
                     return
 
+    def see_commands_ended(self) -> None:
+        """Look after jobs whose commands ended with an earlier driver until these show, or cannot any more.
+
+        A command that has ended shows within `Timing.settle`. One that does not, and of which the journal has no
+        answer, was not sent or did nothing: then its job may be a victim again. It is looked after all the
+        same: that the command ended is no proof that the cluster has dropped it.
+        """
+        until = self._taken + self.timing.settle
+        while jobs := self._awaited(over := self.timing.steady() >= until):
+            try:
+                standings = self._look(jobs)
+                for job in jobs:
+                    owed, standing = self.journal.book.owed[job], standings[job]
+                    if self._due(owed, standing) != "wait":
+                        self._pay(owed)
+                    elif over and standing.state in ("running", "pending") and not standing.marked:
+                        self.journal.note("command_ended", step=owed.step, job=job, state=standing.state)
+            except AdapterError:
+                return  # at the next beginning
+            if over or self.stopping():
+                return
+            if self._awaited(over):
+                self.timing.pause()
+
+    def _awaited(self, over: bool) -> list[str]:
+        """Return the jobs whose command has ended with an earlier driver; one that was done may yet show."""
+        said = ("",) if over else ("", "done")
+        return [
+            job
+            for job, owed in self.journal.book.owed.items()
+            if (owed.lock == self.lock != "" and owed.step < self._first and not owed.ended)
+            and owed.what.startswith("look:")
+            and owed.said in said
+        ]
+
     def _pay(self, owed: Owed) -> None:
+        if any(owed.job in step.victims for step in self.journal.book.open.values()):
+            return  # it was asked to leave once more, and that is not settled yet
         standing = self._look([owed.job])[owed.job]
         what = self._due(owed, standing)
         if what is None:

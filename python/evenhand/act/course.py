@@ -21,6 +21,7 @@ __all__ = ["Course"]
 _LOG = logging.getLogger("evenhand.act")
 _TRIES = 3  # of a release
 _GONE = ("left", "ended", "restarted")
+_SAID = ("done", "refused", "unknown")
 
 
 @dataclass(slots=True)
@@ -87,7 +88,8 @@ class Course:
         now = carrier.timing.steady()
         for victim in step.victims.values():
             if victim.asked and victim.answer not in _GONE:
-                self._asked[victim.name] = _Asked(None, now, now)
+                said = Answer(victim.said) if victim.said in _SAID else None  # type: ignore[arg-type]
+                self._asked[victim.name] = _Asked(said, now, now)
             elif not victim.asked and asking is not None:
                 self._not_asked.append(victim)
         self._unnoted = list(self._not_asked)
@@ -219,8 +221,9 @@ class Course:
         """Return outcome, why and whether the beneficiary had its chance; None while it has to be awaited."""
         victims = self.step.victims.values()
         if self._asking is None and not all(v.answer in _GONE for v in victims):
-            missing = ", ".join(v.name for v in victims if v.answer not in _GONE)
-            return "not_started", f"the driver ended before it was sure that {missing} left", False
+            unsure = ", ".join(v.name for v in victims if v.asked and v.answer not in _GONE)
+            why = f"it was sure that {unsure} left" if unsure else "all its victims were asked to leave"
+            return "not_started", f"the driver ended before {why}", False
         stays = next((v for v in victims if v.asked and v.answer not in _GONE), None)
         if stays is not None:
             return "not_started", f"victim {stays.name} did not leave: {self._said[stays.name]}", False

@@ -141,7 +141,9 @@ class Driver:
             self._locks.append(lock_of(journal))
             self._journal = Journal(journal, self.adapter.identity, self.timing.clock)
             self.adapter.keep(self._locks[0].descriptor)
-            self._carrier = Carrier(self.adapter, self._journal, self.timing, self._stopping)
+            self._carrier = Carrier(
+                self.adapter, self._journal, self.timing, self._stopping, self._locks[0].token
+            )
             self._writer = None if plans is None else PlanWriter(plans, keep_plans)
             self._journal.note("run", **self.release, process=os.getpid(), caps=_plain(self.caps))
             self.recover()
@@ -268,6 +270,7 @@ class Driver:
             data = {"step": number, "outcome": "open", "why": str(together.error)}
             _LOG.warning("step %d stays open: %s", number, together.error, extra={"evenhand": data})
         self._carrier.pay()
+        self._carrier.see_commands_ended()
         self._carrier.reconcile()
         journal.write_late()
         if self._rotate_at is not None:

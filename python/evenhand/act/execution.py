@@ -148,6 +148,7 @@ class Execution:
         journal.append(
             "step",
             **driver.release,
+            lock=driver._carrier.lock,
             step=number,
             beneficiary=task.beneficiary,
             victims=[

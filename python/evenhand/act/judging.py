@@ -84,7 +84,7 @@ def unserved(job: str, book: Book, timing: Timing) -> list[Refusal]:
     late = [
         o.job
         for o in book.owed.values()
-        if o.beneficiary == job and o.what.startswith("look:") and not o.refused
+        if o.beneficiary == job and o.what.startswith("look:") and not (o.refused or o.ended)
     ]
     if late:
         said = f"whether {', '.join(late)} leaves for {job} is not known yet"

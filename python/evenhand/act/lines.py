@@ -74,11 +74,13 @@ _NEEDED: dict[str, dict[str, Fits]] = {
     "end": {"step": _whole, "outcome": _text, "why": _text, "owed": _words},
     "settled": {"job": _text},
     "found": {"job": _text},
+    "command_ended": {"job": _text},
 }
 _OPTIONAL: dict[str, dict[str, Fits]] = {
     "journal": {"steps": _whole, "totals": _totals},
     "run": {"version": _text},
-    "step": {"reason": _text, "version": _text},
+    "step": {"reason": _text, "version": _text, "lock": _text},
+    "outcome": {"status": _text},
     "victim": {"answer": _text, "freed": _flag},
     "end": {"failures": _whole},
 }

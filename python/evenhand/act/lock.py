@@ -17,6 +17,7 @@ __all__ = ["Lock", "LockedError", "place_of"]
 
 
 _SHARED = Path("/run/lock")
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
 _FLAGS = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
@@ -120,6 +121,19 @@ class Lock:
             owner = Path(path).stat()
             if os.geteuid() == 0 and os.fstat(self.descriptor).st_uid != owner.st_uid:
                 os.fchown(self.descriptor, owner.st_uid, owner.st_gid)
+
+    @property
+    def token(self) -> str:
+        """What distinguishes it: the file, and the machine since it was started; empty where none is known.
+
+        Who holds a lock of the same token knows that all commands that inherited it have ended.
+        """
+        try:
+            boot = _BOOT.read_text(encoding="ascii").strip()
+        except (OSError, ValueError):
+            return ""
+        found = os.fstat(self.descriptor)
+        return f"{boot}:{found.st_dev}:{found.st_ino}" if boot else ""
 
     def release(self) -> None:
         """Let others have it."""

@@ -59,7 +59,7 @@ def needed(lines: list[dict[str, Any]], now: float) -> list[dict[str, Any]]:
             kept.append(line)
             if line["kind"] == "step":
                 jobs.update(victim["job"] for victim in line["victims"])
-        elif line["kind"] in ("settled", "found") and line["job"] in jobs:
+        elif line["kind"] in ("settled", "found", "command_ended") and line["job"] in jobs:
             kept.append(line)
     for line in kept[1:]:
         still.add(line)
