@@ -65,14 +65,23 @@ class OpenStep:
         """The victims that the cluster may have been asked to evict."""
         return tuple(victim.name for victim in self.victims.values() if victim.asked)
 
+    @property
+    def attempted(self) -> bool:
+        """Whether a victim may be leaving, or has left: not if the cluster refused all that was asked for."""
+        return any(
+            victim.said != "refused" if victim.answer is None else victim.answer != "stays"
+            for victim in self.victims.values()
+            if victim.asked
+        )
+
 
 @dataclass(slots=True)
 class Owed:
     """What a job is owed yet: ``"release"``, ``"resume"``, or ``"look:<action>"`` (did it arrive?).
 
     ``since`` is when its step ended, ``outcome`` how; ``given``: the cluster said that it is released, or
-    resumes; ``refused``: the command to leave was, and the job stays. ``lock`` and ``said``: as of its step and
-    victim; ``ended``: the command has, and did not show: the job is looked after, and may be a victim.
+    resumes; ``refused``: the command to leave was, and the job stays. ``lock`` and ``said``: as of its step
+    and victim; ``ended``: the command has, and did not show: the job is looked after, and may be a victim.
     """
 
     job: str

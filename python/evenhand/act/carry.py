@@ -38,8 +38,7 @@ class Carrier:
     stopping : callable
         Whether waiting should end.
     lock : str
-        Token of the lock that commands inherit (`Lock.token`). All that inherited it from earlier drivers have
-        ended by now.
+        Token of the lock that commands inherit (`Lock.token`): those of earlier drivers that did have ended.
     """
 
     def __init__(
@@ -170,8 +169,8 @@ class Carrier:
     def see_commands_ended(self) -> None:
         """Look after jobs whose commands ended with an earlier driver until these show, or cannot any more.
 
-        A command that has ended shows within `Timing.settle`. One that does not, and of which the journal has no
-        answer, was not sent or did nothing: then its job may be a victim again. It is looked after all the
+        A command that has ended shows within `Timing.settle`. One that does not, and of which the journal has
+        no answer, was not sent or did nothing: then its job may be a victim again. It is looked after all the
         same: that the command ended is no proof that the cluster has dropped it.
         """
         until = self._taken + self.timing.settle

@@ -20,6 +20,7 @@ __all__ = ["Course"]
 
 _LOG = logging.getLogger("evenhand.act")
 _TRIES = 3  # of a release
+_STAYS = "was not asked to leave after all"
 _GONE = ("left", "ended", "restarted")
 _SAID = ("done", "refused", "unknown")
 
@@ -92,7 +93,7 @@ class Course:
                 self._asked[victim.name] = _Asked(said, now, now)
             elif not victim.asked and asking is not None:
                 self._not_asked.append(victim)
-        self._unnoted = list(self._not_asked)
+        self._noted: set[str] = set()
 
     @property
     def ended(self) -> bool:
@@ -121,16 +122,18 @@ class Course:
         """Return why the others are left alone; empty if none has to be."""
         assert self._asking is not None  # noqa: S101 - of a step that an earlier driver began none is asked
         carrier, clock = self.carrier, self.carrier.timing
-        for victim in self._unnoted:
-            carrier.do(self.step.number, "note", victim, self.step.reason)
-        self._unnoted = []
         while self._not_asked:
             names = [victim.name for victim in self._not_asked]
+            victim = self._not_asked[0]
             why = self._asking(self.step, names, waited=waited)
+            waited = False
+            if not why and self._note(victim):  # which took its time
+                why = self._asking(self.step, names, waited=False)
+                if why:
+                    carrier.do(self.step.number, "note", victim, _STAYS)
             if why:
                 return f"{', '.join(names)} was not asked to leave: {why}"
-            waited = False
-            victim = self._not_asked.pop(0)
+            self._not_asked.pop(0)
             answer = carrier.do(self.step.number, victim.action, victim, self.step.reason)
             late = clock.steady() + clock.settle
             # After a refusal no command is under way: one look is enough.
@@ -140,6 +143,14 @@ class Course:
             if answer.status != "done":
                 break
         return ""
+
+    def _note(self, victim: Victim) -> bool:
+        """Write down where people look why a victim is about to leave; whether that was done now."""
+        if victim.name in self._noted:
+            return False
+        self._noted.add(victim.name)
+        self.carrier.do(self.step.number, "note", victim, self.step.reason)
+        return True
 
     # Looks
 

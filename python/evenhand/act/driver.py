@@ -121,6 +121,7 @@ class Driver:
         self._refused: dict[str, float] = {}  # as victims, and until when
         self._spared: set[str] = set()  # no victims: something of them is open, or a cap is reached
         self._aside = Aside()
+        self._attempts: Callable[[frozenset[int]], object] = lambda _: None
         self._book = Book()  # of a dry run
         self._locks: list[Lock] = []
         self._journal: Journal | None = None

@@ -45,6 +45,8 @@ class Execution:
         self._running: dict[Course, tuple[Task, float]] = {}
         self._done: set[int] = set()  # carried out, or begun
         self._skipped: set[int] = set()  # refused, or only rehearsed
+        self._attempted: set[int] = set()  # steps by which jobs leave; of those that ended
+        self._told: frozenset[int] = frozenset()
         self._error: Exception | None = None
 
     def run(self) -> None:
@@ -66,6 +68,7 @@ class Execution:
             if self._together.open:
                 for course in self._together.poll():
                     self._safely(self._ended, course)
+            self._safely(self._remember, self._driver._attempts)
         error = self._error or self._together.error
         if error is not None:
             raise error
@@ -76,6 +79,14 @@ class Execution:
             part(of)
         except Exception as error:  # also of a policy, or of a caller's ``progress``
             self._error, self._waiting = self._error or error, []
+
+    def _remember(self, tell: Callable[[frozenset[int]], object]) -> None:
+        """Say by which steps jobs leave, whenever that changes."""
+        running = {task.step.number for course, (task, _) in self._running.items() if course.step.attempted}
+        found = frozenset(self._attempted | running)
+        if found != self._told:
+            self._told = found
+            tell(found)
 
     def _give_up(self, behind: Sequence[Task]) -> None:
         """Refuse the steps that wait for one that stays open: its jobs cannot be looked at."""
@@ -178,6 +189,8 @@ class Execution:
 
     def _ended(self, course: Course) -> None:
         task, begin = self._running.pop(course)
+        if course.step.attempted:
+            self._attempted.add(task.step.number)
         self._driver._victims -= len(task.victims) - len(course.step.asked)
         row = Row(task.step.number, task.beneficiary, course.step.asked, course.outcome, (), course.why)
         self._driver._tell(row, begin)

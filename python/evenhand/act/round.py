@@ -14,6 +14,7 @@ from evenhand.act.naming import asking, users
 from evenhand.act.tasks import Refusal, Task, tasks_of
 from evenhand.act.waiting import held_up, starting, waiting
 from evenhand.adapters.protocol import AdapterError
+from evenhand.state import State
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from evenhand.act.report import Row
     from evenhand.model import Snapshot
     from evenhand.plans import Plan
-    from evenhand.state import State
 
 __all__ = ["Round"]
 
@@ -53,7 +53,7 @@ class Round:
         The last one.
     state : State or None
         What the next round starts from: clocks of the first plan, which has all requests, and attempts to
-        preempt of the last one, which has only those that were to be carried out.
+        preempt of steps by which jobs were asked to leave, unless the cluster refused all of it.
     seconds : dict of str to float
         How long reading, planning and acting took.
     """
@@ -68,7 +68,11 @@ class Round:
         self._capped: dict[str, tuple[Plan, Task, list[Refusal]]] = {}
 
     def run(self, save: Callable[[State], object]) -> None:
-        """Plan and act; ``save`` is called with the state before any job is asked to leave."""
+        """Plan and act.
+
+        ``save`` is called with the state before any job is asked to leave, and again when one was: attempts
+        to preempt are in it once they were made.
+        """
         driver = self._driver
         for _ in range(_PASSES):
             with _Clock(self.seconds, "snapshot"):
@@ -76,9 +80,8 @@ class Round:
             self._set_back(snapshot.now)
             with _Clock(self.seconds, "plan"):
                 plan = self._planned(snapshot)
-            save(self._kept(plan))
             with _Clock(self.seconds, "act"):
-                rows = driver.act(plan).rows
+                rows = self._act(plan, save)
             refused = {row.beneficiary: row for row in rows if row.outcome == "refused"}
             old = any(_OLD.intersection(row.codes) for row in refused.values())
             if old or self._in_order or driver.stopped() or not set(refused) - {None}:
@@ -112,10 +115,31 @@ class Round:
         """Whether the system starts no job behind the first that waits: then that one stays in the plan."""
         return bool(getattr(self._policy, "serves_in_order", False))
 
-    def _kept(self, plan: Plan) -> State:
-        first, last = (self._first or plan).state, plan.state
-        self.state = dataclasses.replace(last, elements=first.elements, pools=first.pools)
-        return self.state
+    def _act(self, plan: Plan, save: Callable[[State], object]) -> list[Row]:
+        from evenhand.plans.undone import without_steps
+
+        numbers = {step.number for step in plan.steps()}
+
+        def keep(attempted: frozenset[int]) -> None:
+            first, last = (self._first or plan).state, without_steps(plan, numbers - attempted)
+            self.state = dataclasses.replace(last, elements=first.elements, pools=first.pools)
+            save(self.state)
+
+        keep(frozenset())
+        self._driver._attempts = keep
+        try:
+            return self._driver.act(plan).rows
+        finally:
+            self._driver._attempts = lambda _: None
+            self._keep_attempts()
+
+    def _keep_attempts(self) -> None:
+        """Let the round's next plan know of the attempts so far; its clocks are those of the first one."""
+        assert self.state is not None  # noqa: S101 - see `_act`
+        left = self.state
+        before = self._before or State(left.time, policy=left.policy, settings=left.settings)
+        attempts = {table: getattr(left, table) for table in ("operations", "requests", "nodes", "victims")}
+        self._before = dataclasses.replace(before, **attempts)
 
     def waiting(self, rows: list[Row]) -> dict[str, list[str]]:
         """Return the jobs that still wait, by reason; ``rows``: what came of the round."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from evenhand.plans.decisions import Decisions
     from evenhand.plans.plan import Plan
 
-__all__ = ["Again", "Essence", "essences"]
+__all__ = ["Again", "Essence", "essences", "nodes_with_victims", "victims_taken"]
 
 _PREEMPT, _RESERVE = ACTIONS.index("preempt"), ACTIONS.index("reserve")
 
@@ -219,7 +219,7 @@ def _state(plan: Plan, steps: Mapping[int, Essence], done: set[int]) -> State | 
     if before is None:
         before = State(after.time, after.pools, after.settings, after.policy)
     served = {steps[step].operation for step in taking}
-    nodes_of = _nodes(plan)
+    nodes_of = nodes_with_victims(plan)
     later = [number for number, step in steps.items() if number not in done and step.operation]
     open_ = {node for number in later for node in nodes_of[number]}
     tried = {n for step in taking for n in nodes_of[step]} - open_
@@ -230,14 +230,14 @@ def _state(plan: Plan, steps: Mapping[int, Essence], done: set[int]) -> State | 
             rest = nodes.get(name, {"overcommitted_since": None})
             nodes[name] = {**rest, "last_preemptive": kept["last_preemptive"]}
     victims = dict(before.victims)
-    for key, instants in _victims(plan, taking).items():
+    for key, instants in victims_taken(plan, taking).items():
         if key in after.victims:  # else nothing asks when it was
             earlier = victims[key]["taken"] if key[0] == "pool" and key in victims else ()
             victims[key] = {"taken": instants[-1:] if key[0] == "operation" else [*earlier, *instants]}
     return replace(before, nodes=nodes, operations={**before.operations, **operations}, victims=victims)
 
 
-def _victims(plan: Plan, steps: Collection[int]) -> dict[tuple[str, Name], list[float]]:
+def victims_taken(plan: Plan, steps: Collection[int]) -> dict[tuple[str, Name], list[float]]:
     """Return when steps took victims of operations and of the pools above these."""
     column, snapshot = plan.decisions.column, plan.snapshot
     found: dict[tuple[str, Name], list[float]] = defaultdict(list)
@@ -263,7 +263,7 @@ def _victims(plan: Plan, steps: Collection[int]) -> dict[tuple[str, Name], list[
     return found
 
 
-def _nodes(plan: Plan) -> dict[int, set[str]]:
+def nodes_with_victims(plan: Plan) -> dict[int, set[str]]:
     """Return the nodes on which each step has victims."""
     names = plan.snapshot.names("nodes")
     found: dict[int, set[str]] = {}

@@ -31,7 +31,7 @@ def site_of(evict: str = "requeue_hold") -> SiteAdapter:
 
 
 def killed(adapter: SiteAdapter, folder: Path, *, arrives: float | None = None, **more: Any) -> None:
-    """Let a driver die when it asks for the eviction of a job, which arrives so many seconds later, or never."""
+    """Let a driver die when it asks a job to leave; the command arrives so many seconds later, or never."""
 
     def dies() -> Answer:
         if arrives is not None:
@@ -50,7 +50,7 @@ def kinds(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("evict", ["requeue_hold", "suspend", "cancel"])
 def test_a_command_that_was_never_sent_costs_no_time(evict: str, tmp_path: Path) -> None:
-    """Its job may be a victim again as soon as the command would have shown; once it was ten minutes later."""
+    """Its job may be a victim again as soon as the command would have shown, not ten minutes later."""
     adapter = site_of(evict)
     site = adapter.site
     killed(adapter, tmp_path)
@@ -79,7 +79,8 @@ def test_a_job_is_looked_at_for_as_long_as_a_command_may_take_to_show(
     site.later(after + 0.5, lambda: adapter.done("requeue_hold", "v"))
     with driver_of(adapter, tmp_path) as driver:
         assert ("v" in driver.book.owed) == (not looks_again)
-    assert (site.now - dead <= SETTLE) and ("command_ended" in kinds(tmp_path)) == (not looks_again)
+    assert site.now - dead <= SETTLE
+    assert ("command_ended" in kinds(tmp_path)) == (not looks_again)
     assert (("release", "v") in site.asked) == looks_again
 
 
