@@ -14,7 +14,6 @@ import pytest
 
 from evenhand.act import asking, course, judging
 from evenhand.act.asking import Asking
-from evenhand.act.book import Book
 from evenhand.act.caps import Caps
 from evenhand.act.carry import Carrier
 from evenhand.act.course import Course
@@ -93,11 +92,6 @@ def put(stack: contextlib.ExitStack, where: Any, name: str, new: Any) -> None:
 def no_caps(stack: contextlib.ExitStack) -> None:
     put(stack, Caps, "exceeded", lambda *_, **__: None)
     put(stack, Caps, "spent", lambda *_: (set(), set()))
-
-
-def caps_forget_whom_a_step_may_still_ask(stack: contextlib.ExitStack) -> None:
-    put(stack, Book, "promised", lambda *_, **__: [])
-    put(stack, Asking, "_capped", lambda *_: [])
 
 
 def no_look_at_later_victims(stack: contextlib.ExitStack) -> None:
@@ -195,7 +189,6 @@ def steps_without_an_end(stack: contextlib.ExitStack) -> None:
 
 PLANTED = [
     no_caps,
-    caps_forget_whom_a_step_may_still_ask,
     no_look_at_later_victims,
     no_look_at_all,
     no_look_at_the_beneficiary,
