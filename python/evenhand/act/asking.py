@@ -94,7 +94,7 @@ class Asking:
             return found
         if waited or timing.steady() - seen.read > timing.settle:
             seen.read = timing.steady()
-            seen.fresh = driver.prepared(adapter.snapshot(driver.book.leaving()))
+            seen.fresh = driver.prepared(adapter.follow(driver.book.leaving(), rest.jobs))
             others = set(self._done) - {rest.step.number}
             if found := rest_refusals(self._plan, rest, seen.fresh, timing, others):
                 return found

@@ -220,7 +220,7 @@ class Driver:
         AdapterError
             If the cluster does not answer.
         """
-        snapshot, now = self.adapter.snapshot(self.book.leaving()), self.timing.now()
+        snapshot, now = self.adapter.follow(self.book.leaving()), self.timing.now()
         last = now + self.timing.forget  # what is later is of before the clock was set back
         there = set(map(str, snapshot.names("operations"))) | set(map(str, snapshot.names("allocations")))
         self._owners = {job: owner for job, owner in self._owners.items() if job in there}

@@ -118,7 +118,8 @@ class Execution:
         if not left:
             return
         timing, read = driver.timing, driver.timing.steady()
-        fresh = driver.prepared(driver.adapter.snapshot(driver.book.leaving()))
+        about = dict.fromkeys(job for task in left for job in task.jobs)
+        fresh = driver.prepared(driver.adapter.follow(driver.book.leaving(), about))
         judged = judge(plan, fresh, timing, done=self._done, skip=self._skipped)
         looked = timing.steady()
         found, standings = standings_now(left, fresh, driver.adapter, timing)

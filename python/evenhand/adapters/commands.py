@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
-__all__ = ["Result", "Runner", "Subprocesses"]
+__all__ = ["Result", "Runner", "Subprocesses", "reading"]
 
 _LIMIT = 512 * 1024 * 1024  # bytes of output
 #: Variables in the environment of the driver that would change the answers of Slurm's commands.
@@ -76,6 +76,16 @@ class Subprocesses:
         It has a session of its own: a signal that is sent to all processes of the driver stops the driver,
         not the command that it waits for.
         """
+        return self._run(arguments, timeout, self.inherited)
+
+    def read(self, arguments: Sequence[str], timeout: float) -> Result:
+        """Run a command that changes nothing, likewise, but that it inherits no descriptor.
+
+        Nothing of it can arrive behind the back of the next driver, which need not wait for it.
+        """
+        return self._run(arguments, timeout, ())
+
+    def _run(self, arguments: Sequence[str], timeout: float, inherited: tuple[int, ...]) -> Result:
         environment = {n: v for n, v in os.environ.items() if not n.startswith(_PERSONAL)} | _SET
         try:
             process = subprocess.Popen(  # noqa: S603 - an argument list, no shell
@@ -84,7 +94,7 @@ class Subprocesses:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=environment,
-                pass_fds=self.inherited,
+                pass_fds=inherited,
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
@@ -99,6 +109,12 @@ class Subprocesses:
                 _kill(process)
                 raise
         return Result(process.returncode, _text(out), _text(err))
+
+
+def reading(runner: Runner) -> Runner:
+    """Return what runs commands that only read: of processes, without the lock."""
+    found: Runner = getattr(runner, "read", runner)
+    return found
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

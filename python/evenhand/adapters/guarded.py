@@ -79,12 +79,33 @@ class Guarded:
 
     def snapshot(self, leaving: Mapping[str, str] | None = None) -> Snapshot:
         """Return what is."""
+        return self._snapshot(lambda: self.adapter.snapshot(leaving))
+
+    def _snapshot(self, read: Callable[[], Any]) -> Snapshot:
         from evenhand.model import Snapshot
 
-        found = self._ask("snapshot", lambda: self.adapter.snapshot(leaving))
+        found = self._ask("snapshot", read)
         if not isinstance(found, Snapshot):
             raise AdapterError(f"the adapter's snapshot is {_shown(found)}, not a Snapshot")
         return found
+
+    def follow(self, leaving: Mapping[str, str], about: Iterable[str] | None = None) -> Snapshot:
+        """Return what is, by what has changed where the adapter can tell; see "Write an adapter".
+
+        Parameters
+        ----------
+        leaving : mapping of str to str
+            As of `snapshot`.
+        about : iterable of str, optional
+            Jobs that are read anew in any case; None: everything is.
+
+        Returns
+        -------
+        Snapshot
+        """
+        if getattr(self.adapter, "follow", None) is None:
+            return self.snapshot(leaving)
+        return self._snapshot(lambda: self.adapter.follow(leaving, None if about is None else [*about]))  # type: ignore[attr-defined]
 
     def look(self, names: Iterable[str]) -> dict[str, Standing]:
         """Return how jobs stand now."""
@@ -136,7 +157,7 @@ class Guarded:
         self._ask("keep", lambda: self.adapter.keep(descriptor))
 
 
-def guarded(adapter: Adapter) -> Adapter:
+def guarded(adapter: Adapter) -> Guarded:
     """Return an adapter that raises nothing but `AdapterError` and says nothing that cannot be.
 
     Raises

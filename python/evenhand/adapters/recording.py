@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evenhand.accepted import checked
-from evenhand.adapters.commands import Result, Runner
+from evenhand.adapters.commands import Result, Runner, reading
 from evenhand.adapters.protocol import AdapterError
 
 __all__ = ["SCHEMA", "Fault", "Faults", "Recorder", "Replay"]
@@ -56,7 +56,14 @@ class Recorder(_Around):
 
     def __call__(self, arguments: Sequence[str], timeout: float) -> Result:
         """Run a command and write down what came of it."""
-        result = self._runner(arguments, timeout)
+        return self._recorded(self._runner, arguments, timeout)
+
+    def read(self, arguments: Sequence[str], timeout: float) -> Result:
+        """Do likewise with one that only reads."""
+        return self._recorded(reading(self._runner), arguments, timeout)
+
+    def _recorded(self, runner: Runner, arguments: Sequence[str], timeout: float) -> Result:
+        result = runner(arguments, timeout)
         line = {
             "schema": SCHEMA,
             "arguments": list(arguments),

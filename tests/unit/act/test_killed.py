@@ -11,9 +11,14 @@ from typing import Any
 
 import pytest
 
+from evenhand import adapters
+from evenhand.act.book import Book
 from evenhand.act.journal import read
 from evenhand.act.lock import Lock, LockedError
+from evenhand.act.rotation import needed
+from evenhand.adapters.commands import Result, Subprocesses, reading
 from evenhand.adapters.protocol import Answer
+from evenhand.adapters.recording import Recorder
 from tests.unit.act.site import Site, SiteAdapter, acted, driver_of, paid
 from tests.waiting import HANG
 
@@ -301,3 +306,56 @@ def test_the_lock_of_a_killed_driver_is_free_when_its_command_has_ended(tmp_path
     last = Lock(lock, patience=HANG)
     assert last.token == token != ""
     last.release()
+
+
+def test_what_only_reads_holds_no_lock(tmp_path: Path) -> None:
+    """A read that hangs keeps the next driver waiting for nothing; it has a session of its own, too."""
+    reads, writes = os.pipe()
+    run = Subprocesses()
+    run.inherited = (writes,)
+    code = f"import os; os.write({writes}, b'x')"
+    for runner in (reading(run), reading(Recorder(run, tmp_path / "recording"))):
+        assert "Bad file descriptor" in runner([sys.executable, "-c", code], HANG).err
+    assert run([sys.executable, "-c", code], HANG).status == 0
+    assert os.read(reads, 9) == b"x"
+    session = "import os; print(os.getpgrp() == os.getsid(0) == os.getpid())"
+    assert reading(run)([sys.executable, "-c", session], HANG).out == "True\n"
+    os.close(reads)
+    os.close(writes)
+
+
+@pytest.mark.parametrize("name", ["slurm", "gridengine"])
+def test_adapters_read_without_the_lock(name: str) -> None:
+    """And act with it."""
+    asked: list[tuple[str, str]] = []
+
+    class Runner:
+        def __call__(self, arguments: Any, timeout: float) -> Result:
+            asked.append(("act", arguments[0]))
+            return Result(0)
+
+        def read(self, arguments: Any, timeout: float) -> Result:
+            asked.append(("read", arguments[0]))
+            return Result(1, "", "no answer")
+
+    adapter = adapters.load(name, runner=Runner())
+    for call in (adapter.snapshot, adapter.policy, lambda: adapter.look(["1"]), lambda: adapter.room("1")):
+        with pytest.raises(adapters.AdapterError):
+            call()
+    assert {kind for kind, _ in asked} == {"read"}
+    asked.clear()
+    assert adapter.do("cancel", "1", "").status == "done"
+    assert [kind for kind, _ in asked] == ["act"]
+
+
+def test_a_journal_that_begins_anew_keeps_that_a_command_has_ended(tmp_path: Path) -> None:
+    adapter = site_of()
+    killed(adapter, tmp_path)
+    with driver_of(adapter, tmp_path) as driver:
+        assert not driver.book.busy()
+    kept = needed(read(tmp_path / "journal"), adapter.site.now)
+    book = Book()
+    for line in kept:
+        book.add(line)
+    assert book.owed == driver.book.owed
+    assert not book.busy()

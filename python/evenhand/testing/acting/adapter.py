@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evenhand.adapters.protocol import AdapterError, Answer, Standing
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["SiteAdapter"]
 
 _PATIENCE = 30.0  # seconds after which a command counts as unanswered
+_LASTS = 60.0  # seconds for which a look at everything is good
 _STALE = 3.0  # seconds that an answer may lie behind, at most
 
 
@@ -36,6 +38,8 @@ class SiteAdapter:
     def __init__(self, site: Site, evict: str, identity: str, written: Callable[[], int]) -> None:
         self.site, self.evict, self.identity, self._written = site, evict, identity, written
         self.before: Callable[[], object] = lambda: None
+        self._seen: dict[str, Job] = {}
+        self._read = -_LASTS  # when all of it was
 
     def _answers(self) -> float:
         """Let a call take its time; return how far its answer lies behind."""
@@ -66,12 +70,29 @@ class SiteAdapter:
 
     def snapshot(self, leaving: Mapping[str, str] | None = None) -> Snapshot:
         """Return what is, or was a moment ago."""
+        age = self._answers()
+        return self._shown(self.site.at(age), age, leaving)
+
+    def follow(self, leaving: Mapping[str, str], about: Collection[str] | None = None) -> Snapshot:
+        """Return the same by what has changed: nothing shows whether another job was protected meanwhile."""
+        age = self._answers()
+        found, now = dict(self.site.at(age)), self.site.steady
+        if about is None or not 0.0 <= now - self._read < _LASTS:
+            self._read = now
+        else:
+            for name, job in found.items():
+                before = self._seen.get(name)
+                if before is not None and name not in about:
+                    found[name] = before if replace(before, protected=job.protected) == job else job
+        self._seen = found
+        return self._shown(found, age, leaving)
+
+    def _shown(self, jobs: Mapping[str, Job], age: float, leaving: Mapping[str, str] | None) -> Snapshot:
         from evenhand.model import Snapshot
 
-        age = self._answers()
         now = self.site.clock() - age
         tables: dict[str, list[Any]] = {"operations": [], "allocations": [], "requests": []}
-        for name, job in self.site.at(age).items():
+        for name, job in jobs.items():
             row = {"name": name, "operation": name, "resources": {"cpu": job.cpu}}
             tables["operations"].append({"name": name, "priority": job.priority, "user": job.user})
             if job.node is not None:

@@ -113,8 +113,11 @@ class FakeSlurm:
     # Commands
 
     def squeue(self, rest: list[str]) -> Result:
-        if rest == ["--json"]:
-            rows = [self._json(j) for j in self.jobs.values()]
+        if rest[0] == "--json":
+            asked = rest[1].removeprefix("--jobs=").split(",") if rest[1:] else [*self.jobs]
+            if missing := [name for name in asked if name not in self.jobs]:
+                return Result(1, "", f"slurm_load_jobs error: Invalid job id specified: {missing}")
+            rows = [self._json(self.jobs[name]) for name in asked]
             meta = {"Slurm": {"version": {"major": 22, "micro": 8, "minor": 5}, "release": "22.05.8"}}
             return Result(0, json.dumps({"meta": meta, "errors": [], "jobs": rows}))
         columns = [c.split(":")[0] for c in rest[rest.index("-O") + 1].split(",")]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from evenhand.accepted import checked as accepting
-from evenhand.adapters.commands import Result, Runner, Subprocesses
+from evenhand.adapters.commands import Result, Runner, Subprocesses, reading
 from evenhand.adapters.protocol import AdapterError, Answer, Standing
 from evenhand.errors import InputError
 from evenhand.systems.gridengine.adapter.acting import answer_of, checked, commands_of, said_of
@@ -454,7 +454,7 @@ class GridEngine:
 
     def _result(self, *arguments: str) -> Result:
         begin = time.monotonic()
-        result = self.run(arguments, self.timeout)
+        result = reading(self.run)(arguments, self.timeout)
         program = next(word for word in arguments if word.startswith("q"))
         self.seconds[program] = self.seconds.get(program, 0.0) + time.monotonic() - begin
         return result

@@ -32,7 +32,7 @@ from evenhand.systems.slurm.adapter.text import (
 )
 from evenhand.systems.slurm.text.values import seconds
 
-__all__ = ["COLUMNS", "Job", "jobs_of_json", "jobs_of_text"]
+__all__ = ["COLUMNS", "Job", "jobs_of_json", "jobs_of_text", "numbered_jobs_of_json"]
 
 #: Cells of ``squeue -O`` that hold no text of users.
 COLUMNS = (
@@ -159,10 +159,29 @@ def jobs_of_json(
     AdapterError
         If it is incomplete, or reports errors.
     """
+    return list(numbered_jobs_of_json(text, threads, sharing).values())
+
+
+def numbered_jobs_of_json(
+    text: str, threads: Mapping[str, int] | None = None, sharing: Mapping[int, str] | None = None
+) -> dict[int, Job]:
+    """Return the same by their own numbers, which tasks of arrays that began have, too.
+
+    Raises
+    ------
+    AdapterError
+        As `jobs_of_json`, or if one stands there twice.
+    """
+    found: dict[int, Job] = {}
     try:
-        return [_job(row, threads or {}, sharing) for row in document(text, "jobs")]
+        for row in document(text, "jobs"):
+            name = number(row["job_id"])
+            if name is None or name in found:
+                raise AdapterError(f"squeue --json has job {name} twice, or a job without a number")
+            found[name] = _job(row, threads or {}, sharing)
     except GARBLED as error:
         raise AdapterError(f"a job of squeue --json cannot be read: {error!r}") from error
+    return found
 
 
 def _job(row: dict[str, Any], threads: Mapping[str, int], sharing: Mapping[int, str] | None) -> Job:

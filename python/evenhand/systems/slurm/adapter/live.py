@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from evenhand.accepted import checked
-from evenhand.adapters.commands import Result, Runner, Subprocesses
+from evenhand.adapters.commands import Result, Runner, Subprocesses, reading
 from evenhand.adapters.protocol import AdapterError, Answer, Standing
 from evenhand.errors import InputError
 from evenhand.systems.slurm.adapter.arrays import MOST, has_task
+from evenhand.systems.slurm.adapter.following import Follower
 from evenhand.systems.slurm.adapter.jobs import Job
-from evenhand.systems.slurm.adapter.reading import Reader, said
+from evenhand.systems.slurm.adapter.reading import said
 from evenhand.systems.slurm.adapter.states import HOLDING, standing
 from evenhand.systems.slurm.adapter.text import rows
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
+    from evenhand.systems.slurm.adapter.nodes import Node
     from evenhand.systems.slurm.policy import Slurm as SlurmPolicy
 
 __all__ = ["Slurm"]
@@ -109,14 +111,14 @@ class Slurm:
         self.evict, self.pools, self.preemptible, self.note = evict, pools, preemptible, note
         self.own_rules, self.timeout, self.clock = own_rules, timeout, clock
         self.run: Runner = runner or Subprocesses()
-        self._reader = Reader(self._run, timeout)
+        self._reader = Follower(self._run, timeout)
         self.left_out: dict[str, list[str]] = {}
         self._identity: str | None = None
         self._notices: dict[str, list[str]] = {}
         self._comments: dict[str, str] = {}  # where they were read
 
     def _run(self, arguments: Sequence[str], timeout: float) -> Result:
-        return self.run(arguments, timeout)
+        return reading(self.run)(arguments, timeout)
 
     @property
     def identity(self) -> str:
@@ -176,12 +178,43 @@ class Slurm:
         -----
         `seconds` says afterwards how long Slurm's own commands took. O(jobs + nodes).
         """
+        self._reader.seconds.clear()
+        now = self.clock()
+        return self._built(*self._reader.cluster(), now, leaving or {}, set(released))
+
+    def follow(self, leaving: Mapping[str, str], about: Collection[str] | None = None) -> Snapshot:
+        """Read the cluster as `snapshot` does, or what has changed since the last call.
+
+        Parameters
+        ----------
+        leaving : mapping of str to str
+            As of `snapshot`.
+        about : collection of str or None
+            Jobs that are read anew in any case. None: all is read, and noted for the next calls.
+
+        Returns
+        -------
+        Snapshot
+
+        Raises
+        ------
+        AdapterError
+            As `snapshot`.
+
+        Notes
+        -----
+        A listing of all jobs says which of them have changed; only their JSON is asked for.
+        """
+        self._reader.seconds.clear()
+        now = self.clock()
+        return self._built(*self._reader.follow(about, now), now, leaving, set())
+
+    def _built(
+        self, jobs: list[Job], nodes: list[Node], now: float, leaving: Mapping[str, str], chosen: set[str]
+    ) -> Snapshot:
         from evenhand.systems.slurm.adapter.snapshot import build, left_out
 
         reader = self._reader
-        reader.seconds.clear()
-        now, chosen = self.clock(), set(released)
-        jobs, nodes = reader.cluster()
         self._comments = {job.name: job.comment for job in jobs if job.comment is not None}
         accounts = self._accounts() if self.pools == "account" else {}
         reserved = reader.reservations()
@@ -193,7 +226,7 @@ class Slurm:
         beside = reader.beside(jobs, own_rules=self.own_rules)
         try:
             snapshot = build(
-                *(jobs, nodes, now, self.pools, self.preemptible, leaving or {}, chosen, accounts, later),
+                *(jobs, nodes, now, self.pools, self.preemptible, leaving, chosen, accounts, later),
                 beside,
             )
         except InputError as error:

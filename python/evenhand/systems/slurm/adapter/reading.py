@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from evenhand.adapters.commands import Result
 from evenhand.adapters.protocol import AdapterError
 from evenhand.systems.slurm.adapter.arrays import expanded
-from evenhand.systems.slurm.adapter.jobs import COLUMNS, Job, jobs_of_json, jobs_of_text
+from evenhand.systems.slurm.adapter.jobs import COLUMNS, Job, jobs_of_text, numbered_jobs_of_json
 from evenhand.systems.slurm.adapter.licences import free_licences
 from evenhand.systems.slurm.adapter.nodes import Node, nodes_of_json, nodes_of_text, reserved_of
 from evenhand.systems.slurm.adapter.snapshot import Beside
@@ -73,19 +74,26 @@ class Reader:
 
     def cluster(self) -> tuple[list[Job], list[Node]]:
         """Return jobs and nodes; raises `AdapterError` if a command fails or its answer is incomplete."""
+        jobs, nodes = self.numbered()
+        return self.next_tasks(jobs.values()), nodes
+
+    def numbered(self) -> tuple[dict[int, Job], list[Node]]:
+        """Return jobs by their own numbers, arrays that wait as one, and nodes; raises as `cluster`."""
         text = self._squeue()
         self._learn_version(text)
-        sharing = self._sharing() if self._release() >= _EXCLUSIVE_IN_TEXT else None
+        sharing = self.sharing()
         if text is None:
             columns = ",".join(f"{c}:|" for c in COLUMNS)
-            jobs = jobs_of_text(self.ask("squeue", "-a", "-t", "all", "-O", columns), sharing)
-            nodes = self._nodes()
-        else:
-            nodes = self._nodes()
-            jobs = jobs_of_json(text, {node.name: node.threads for node in nodes}, sharing)
-            jobs = self._with_switches(jobs, text)
-        jobs, self.more = expanded(jobs)
-        return jobs, nodes
+            listed = jobs_of_text(self.ask("squeue", "-a", "-t", "all", "-O", columns), sharing)
+            return dict(enumerate(listed)), self.nodes()
+        nodes = self.nodes()
+        jobs = numbered_jobs_of_json(text, {node.name: node.threads for node in nodes}, sharing)
+        return self._with_switches(jobs, text), nodes
+
+    def next_tasks(self, jobs: Iterable[Job]) -> list[Job]:
+        """Return jobs with the next tasks of arrays that wait in their place, and count the others."""
+        found, self.more = expanded(jobs)
+        return found
 
     def reservations(self) -> dict[str, float]:
         """Return nodes of reservations with the time from which on the first one holds."""
@@ -140,21 +148,26 @@ class Reader:
         year, month = (self._commands or "22.05").split(".")[:2]
         return int(year), int(month)
 
-    def _sharing(self) -> dict[int, str]:
+    def sharing(self) -> dict[int, str] | None:
+        """Return whom jobs share their nodes with, by number; None where their JSON says it."""
+        if self._release() < _EXCLUSIVE_IN_TEXT:
+            return None
         cells = rows(self.ask("squeue", "-a", "-t", "all", "-O", "jobid:|,exclusive:|"), 2)
         return {int(job): "" if word in ("NO", "N/A", "(null)") else word for job, word in cells}
 
-    def _with_switches(self, jobs: list[Job], text: str) -> list[Job]:
+    def _with_switches(self, jobs: dict[int, Job], text: str) -> dict[int, Job]:
         """Return the jobs; those that ask for switches, which JSON before 23.02 does not show, are unfit."""
-        if '"required_switches"' in text or not any(job.state == "PENDING" for job in jobs):
+        if '"required_switches"' in text or not any(job.state == "PENDING" for job in jobs.values()):
             return jobs
         cells = rows(self.ask("squeue", "-a", "-t", "pending", "-O", "jobid:|,reqswitch:|"), 2)
         asking = {int(job) for job, switches in cells if switches not in ("", "0", "N/A")}
-        return [
-            replace(job, unfit="switches") if job.number in asking and not job.unfit else job for job in jobs
-        ]
+        return {
+            name: replace(job, unfit="switches") if job.number in asking and not job.unfit else job
+            for name, job in jobs.items()
+        }
 
-    def _nodes(self) -> list[Node]:
+    def nodes(self) -> list[Node]:
+        """Return nodes, in the form that this release has."""
         commands = [("scontrol", "show", "nodes", "--json"), ("sinfo", "-N", "--json")]
         if self._release() < _NODES_OF_SCONTROL:
             commands.reverse()
