@@ -68,7 +68,7 @@ def test_the_grammar_refuses_what_is_wrong() -> None:
 
 
 def test_a_cluster_that_does_not_answer_ends_a_round_only(tmp_path: Path) -> None:
-    world = World(tmp_path, faults={n: Fault("fail") for n in range(3)})
+    world = World(tmp_path, faults={n: Fault("fail") for n in range(6)})  # a listing and its jobs
     cycles: list[Cycle] = []
 
     def each(cycle: Cycle) -> None:
