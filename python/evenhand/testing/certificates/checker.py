@@ -15,6 +15,15 @@ if TYPE_CHECKING:
 
 __all__ = ["check_certificate"]
 
+#: What was asked, and not what was found or proves that.
+_ASKED = (
+    *("kind", "beneficiary", "table", "candidates", "costs", "resources", "quantum", "columns"),
+    *("node", "amounts", "shortage", "copies"),
+)
+_ASKED_OF_A_SITE = ("node", "must", "jobs", "amounts", "lacks")
+#: What proves the answer: its numbers are added up.
+_PROVED_OF_A_SITE = ("parts", "bounds", "multipliers")
+
 
 def check_certificate(plan: Plan, step: int, certificate: Certificate | None = None) -> Verdict:
     """Check what a plan certifies of the victims of a step, without trusting the search.
@@ -40,29 +49,29 @@ def check_certificate(plan: Plan, step: int, certificate: Certificate | None = N
     Raises
     ------
     AssertionError
-        If the certificate is not of that step, its units are not those of the snapshot, its numbers or
-        victims are not those of the plan, the victims do not free what it says is missing, or its numbers
-        prove less than they claim.
+        If the certificate is not of that step, its question or units are not those of the plan, its numbers
+        or victims are not the plan's, the victims do not free what it says is missing, its numbers prove
+        less than they claim, or a part of it is missing.
     KeyError
         If the step was not decided with `minimum`.
 
     Notes
     -----
-    The question is the certificate's own: which jobs are candidates, in which order and at which cost, what
-    each frees and what is missing. The tests of the library derive it again from the snapshot, by readable
-    implementations of each system's rules. Of kind "sets", whose sets are placed by those rules, costs and
-    claims are compared, and nothing is tried. That a search was exhausted is never taken as checked: the
-    verdict says "claimed". Nothing rests on ``budget``, ``branches``, ``spent`` and ``within_caps``, which
-    tell how the search went.
+    The question (which jobs are candidates, in which order and at which cost, what each frees and what is
+    missing) is that of the plan, derived again from its snapshot; the tests of the library derive it by
+    readable implementations of each system's rules. Of kind "sets", whose sets are placed by those rules,
+    costs and claims are compared, and nothing is tried. That a search was exhausted is never taken as
+    checked: the verdict says "claimed". Nothing rests on ``budget``, ``branches``, ``spent`` and
+    ``within_caps``, which tell how the search went.
 
     The costs are those of `evenhand.testing.fewest.check_minimum` and
     `evenhand.testing.fewest_jobs.check_minimum_jobs`; all sums are exact fractions.
     """
+    own = plan.certificate(step)
     if certificate is None:
-        certificate = plan.certificate(step)
-    elif step not in plan.minimum_steps:
-        plan.certificate(step)
+        certificate = own
     must(certificate.step == step, f"the certificate is of step {certificate.step}")
+    _same_question(certificate, own)
     _same_numbers(plan, step, certificate)
     names = [str(name) for name in certificate.taken]
     _same_victims(plan, step, certificate, names)
@@ -76,23 +85,26 @@ def check_certificate(plan: Plan, step: int, certificate: Certificate | None = N
     return _of_sets(certificate, names, proof)
 
 
+def _same_question(certificate: Certificate, own: Certificate) -> None:
+    """Compare what was asked with what the plan asks."""
+    for name in _ASKED:
+        given, asked = getattr(certificate, name), getattr(own, name)
+        must(given == asked, f"{name} is {given}, by the plan {asked}")
+    must(len(certificate.sites) == len(own.sites), f"there are {len(certificate.sites)} sites")
+    for place, (given, asked) in enumerate(zip(certificate.sites, own.sites, strict=True)):
+        for name in _ASKED_OF_A_SITE:
+            one, other = getattr(given, name), getattr(asked, name)
+            must(one == other, f"{name} of site {place} is {one}, by the plan {other}")
+        for name in _PROVED_OF_A_SITE:
+            count, wanted = len(getattr(given, name)), len(getattr(asked, name))
+            must(count == wanted, f"site {place} has {count} {name}, by the plan {wanted}")
+
+
 def _same_numbers(plan: Plan, step: int, certificate: Certificate) -> None:
-    """Compare the claims with those of the plan's decisions, and the units with the snapshot's."""
-    snapshot, served = plan.snapshot, certificate.beneficiary
-    resources = tuple(snapshot.resources)
-    must(
-        certificate.resources == resources, f"resources {certificate.resources}, by the snapshot {resources}"
-    )
-    quantum = tuple(snapshot.quantum[r] for r in resources)
-    must(certificate.quantum == quantum, f"quantum {certificate.quantum}, by the snapshot {quantum}")
-    must(certificate.columns[: len(resources)] == resources, f"columns {certificate.columns}")
+    """Compare the claims with those of the plan's decisions."""
     for decision in plan.decisions:
         if decision.step != step or "minimum" not in decision.numbers:
             continue
-        whose = decision.beneficiary
-        if whose is not None:
-            same = served.operation == whose.operation
-            must(same, f"they leave for {served.operation}, by the plan for {whose.operation}")
         for name, value in decision.numbers["minimum"].items():
             own = getattr(certificate, name)
             must(own == value, f"{name} is {own}, by the plan {value}")
