@@ -60,7 +60,7 @@ html_css_files = ["evenhand.css"]
 html_show_sourcelink = False
 html_math_renderer = "mathml"
 # Pages without neighbours, and those that need the room, have no list of them.
-ALONE = ("installation", "glossary", "policies/*", "contributing", "compatibility", "changelog")
+ALONE = ("installation", "glossary", "policies/*", "contributing", "code-map", "compatibility", "changelog")
 html_sidebars = {page: [] for page in ALONE}
 html_theme_options = {
     "navigation_with_keys": False,
