@@ -1,12 +1,15 @@
-"""What is compressed, read as what it holds: gzip, xz and zstd, told by the first bytes."""
+"""What is compressed, read as what it holds: gzip, bzip2, xz and zstd, told by the first bytes."""
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import lzma
+import re
 import sys
 import zlib
+from collections.abc import Callable
 from typing import IO, Any
 
 from evenhand.errors import require
@@ -15,11 +18,12 @@ __all__ = ["broken", "is_packed", "unpacked"]
 
 _BROKEN = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
 _GZIP, _XZ, _ZSTD = b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
+_BZIP2 = re.compile(rb"BZh[1-9](?:1A|\x17r)")  # a block, or the end of an empty file
 
 
 def is_packed(begin: bytes) -> bool:
     """Return whether bytes begin as those of a compressed file do."""
-    return begin.startswith((_GZIP, _XZ, _ZSTD))
+    return begin.startswith((_GZIP, _XZ, _ZSTD)) or _BZIP2.match(begin) is not None
 
 
 def unpacked(raw: IO[bytes]) -> IO[bytes]:
@@ -47,15 +51,21 @@ def unpacked(raw: IO[bytes]) -> IO[bytes]:
     if magic == _XZ:
         return lzma.open(raw)
     if magic.startswith(_ZSTD):
-        return io.BufferedReader(_Zstd(raw, require("zstandard", "zstd").ZstdDecompressor()))
+        return io.BufferedReader(_Frames(raw, require("zstandard", "zstd").ZstdDecompressor().decompressobj))
+    if _BZIP2.match(magic):
+        return io.BufferedReader(_Frames(raw, bz2.BZ2Decompressor))
     return raw
 
 
-class _Zstd(io.RawIOBase):
-    """What zstandard unpacks; unlike its own reader this one notices a file that is cut short."""
+class _Frames(io.RawIOBase):
+    """What is unpacked frame by frame, so that a file that is cut short or damaged raises one of `broken`.
 
-    def __init__(self, raw: IO[bytes], context: Any) -> None:
-        self._raw, self._context = raw, context
+    The reader of zstandard takes one that is cut short as whole; bz2 says damage as an OSError, as a file
+    that cannot be read does.
+    """
+
+    def __init__(self, raw: IO[bytes], begin: Callable[[], Any]) -> None:
+        self._raw, self._begin = raw, begin
         self._frame: Any = None
         self._unread, self._ready = b"", b""
 
@@ -71,8 +81,11 @@ class _Zstd(io.RawIOBase):
                 if self._frame is not None:
                     raise EOFError("its last frame has no end")
                 return 0
-            self._frame = self._frame or self._context.decompressobj()
-            self._ready, self._unread = self._frame.decompress(packed), b""
+            self._frame = self._frame or self._begin()
+            try:
+                self._ready, self._unread = self._frame.decompress(packed), b""
+            except OSError as error:  # of bz2: nothing is read here
+                raise EOFError(str(error)) from error
             if self._frame.eof:
                 self._unread, self._frame = self._frame.unused_data, None
         size = min(len(buffer), len(self._ready))

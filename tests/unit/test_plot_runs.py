@@ -94,6 +94,18 @@ def test_timeline_has_a_panel_a_pool() -> None:
     assert axes[-1].get_xlim() == (0, 10)
 
 
+def test_timeline_draws_the_pools_that_used_most_where_nothing_is_owed() -> None:
+    run = Run()
+    series = run.raw["series"]
+    series["fair_share"] = np.zeros(8)
+    series["usage"] = np.array([0.5, 0.0, 0.25, 0.25, 1.0, 0.0, 0.25, 0.75])
+    axes: Any = plot.timeline(run, max_pools=1)  # type: ignore[arg-type]
+    assert [ax.get_title(loc="left") for ax in axes] == ["$x_1$"]
+    series["fair_share"][5] = 0.01  # one that is owed something comes before all that are owed nothing
+    axes = plot.timeline(run, max_pools=1)  # type: ignore[arg-type]
+    assert [ax.get_title(loc="left") for ax in axes] == ["lab"]
+
+
 def test_timeline_draws_the_pools_that_are_owed_most_or_named() -> None:
     axes: Any = plot.timeline(Run(), max_pools=1)  # type: ignore[arg-type]
     assert [ax.get_title(loc="left") for ax in axes] == ["lab"]

@@ -27,8 +27,8 @@ __all__ = [
 REPLACED = "the file is replaced as a whole"
 
 _SNAPSHOT = (
-    "snapshot as JSON, compressed (gzip, xz, zstd) or not; or what Slurm, YuniKorn or Grid Engine themselves "
-    "write, in a file or a folder"
+    "snapshot as JSON, compressed (gzip, bzip2, xz, zstd) or not; or what Slurm, YuniKorn or Grid Engine "
+    "themselves write, in a file or a folder"
 )
 
 _FORMATS = "default: table; csv has an apostrophe before text that begins like a formula"

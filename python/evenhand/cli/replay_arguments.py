@@ -27,8 +27,8 @@ def replay_commands(commands: argparse._SubParsersAction[Parser]) -> None:
     simulate = commands.add_parser(
         "simulate",
         help="replay a recorded workload under a policy, and print metrics of the run",
-        description="Files may be compressed by gzip, xz or zstd. Nodes are those that the trace tells of, "
-        "unless --nodes and --capacity say otherwise.",
+        description="Files may be compressed by gzip, bzip2, xz or zstd. Nodes are those that the trace "
+        "tells of, unless --nodes and --capacity say otherwise.",
     )
     _trace_options(simulate, ("swf", "google2011", "philly", "table"), "recorded workload", _SUFFIXES)
     simulate.add_argument(

@@ -48,7 +48,8 @@ def timeline(
     result
         What `evenhand.simulate` returns, with samples of pools.
     pools
-        Names of the pools; by default those that were owed most, in the tree's order.
+        Names of the pools; by default those that were owed most, or that used most where nothing is owed, in
+        the tree's order.
     max_pools
         Most panels drawn by default.
     figure
@@ -121,6 +122,8 @@ def _chosen(
         return np.array([known[str(pool)] for pool in pools], np.int64)
     series = result.raw["series"]
     owed = np.bincount(series["pool"], np.minimum(series["fair_share"], series["demand"]), len(names))
+    if not owed.any():  # as under a policy without fair shares
+        owed = np.bincount(series["pool"], series["usage"], len(names))
     below = np.arange(1, len(names)) if len(names) > 1 else np.arange(1)  # the root is the whole cluster
     first = below[np.argsort(-owed[below], kind="stable")][:most]
     return np.sort(first)

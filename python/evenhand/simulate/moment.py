@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, Any
 from evenhand.accepted import plain
 from evenhand.arguments import expect
 from evenhand.config.triggers import Heartbeat, SchedulingRun
+from evenhand.explain.explanation import Claim
+from evenhand.explain.facts import name_of
 from evenhand.plans.mapped import MappedCore, answers
 from evenhand.plans.plan import Plan
+from evenhand.reasons import ACTIONS
 from evenhand.simulate.running import Simulation
+from evenhand.units.text import instant
 
 if TYPE_CHECKING:
     from evenhand.explain import Explanation
@@ -29,17 +33,44 @@ class Moment:
         Of the cluster just before.
     row : int
         Which of its decisions was asked for.
+    result : Result
+        Of the run.
+    decision : int
+        The row there.
     """
 
     plan: Plan
     row: int
+    result: Result
+    decision: int
 
     def why(self) -> Explanation:
         """Return why it was decided."""
         decision = self.plan.decisions[self.row]
         if decision.action in ("preempt", "resume"):
-            return self.plan.why(str(decision.allocation), table="allocations")
+            said = self.plan.why(str(decision.allocation), table="allocations")
+            more = self._before() if decision.action == "preempt" else []
+            return replace(said, claims=(*said.claims, *more))
         return self.plan.why(str(decision.request), table="requests")
+
+    def _before(self) -> list[Claim]:
+        """Say how often work of the operation was preempted before, and what ends turns."""
+        raw = self.result.raw["decisions"]
+        time, operation = raw["time"][self.decision], raw["operation"][self.decision]
+        served, by = raw["beneficiary_operation"][self.decision], raw["beneficiary_operation"]
+        earlier = (raw["action"] == ACTIONS.index("preempt")) & (raw["time"] < time)
+        found = []
+        own = earlier & (raw["operation"] == operation)
+        if count := int(own.sum()):
+            name = name_of(self.result.operation_names[operation])
+            last = instant(float(raw["time"][own][-1]) / 1e6, float(time) / 1e6)
+            often = "once" if count == 1 else f"{count:,} times"
+            said = f"Work of {name} was preempted {often} before in this run, last at {last}."
+            found.append(Claim("before", said, {"count": count}))
+        if (earlier & (raw["operation"] == served) & (by == operation)).any():
+            notes = self.result.diagnostics
+            found += [Claim("turns", n.message, n.numbers) for n in notes if n.code == "starts_preemptible"]
+        return found
 
 
 def moment(result: Result, decision: int) -> Moment:
@@ -83,7 +114,7 @@ def moment(result: Result, decision: int) -> Moment:
 
     tables = {column.name: column.table for column in result.policy.RECORD.memory}
     core = MappedCore(said, rows, snapshot.pool_count, tables, trace)
-    return Moment(Plan(snapshot, result.policy, core, None, on), decision - first)
+    return Moment(Plan(snapshot, result.policy, core, None, on), decision - first, result, decision)
 
 
 def _poised(result: Result, before: Simulation, steps: int) -> tuple[Simulation, Any, dict[str, Any]]:

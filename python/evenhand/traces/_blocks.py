@@ -25,7 +25,7 @@ def blocks(path: str | os.PathLike[str], size: int = BLOCK) -> Iterator[tuple[in
     Parameters
     ----------
     path : str or path-like
-        A file as it is, or compressed by gzip, xz or zstd, which its first bytes tell.
+        A file as it is, or compressed by gzip, bzip2, xz or zstd, which its first bytes tell.
     size : int
         Bytes read at once.
 

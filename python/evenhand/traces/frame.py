@@ -59,7 +59,7 @@ def frame(
     ----------
     data : frame, dict of arrays, list of dicts, or path
         A pandas, polars or pyarrow table, or a file with a header whose fields commas separate, or bars
-        (``sacct -P``, ``-p``), tabs or semicolons; also compressed by gzip, xz or zstd.
+        (``sacct -P``, ``-p``), tabs or semicolons; also compressed by gzip, bzip2, xz or zstd.
     columns : mapping, optional
         Column of the workload → name of the table's column, or one value for all rows:
         ``{"name": "job_id", "submit_time": "submit", "resources.gpu": "gpus", "gang": True}``. A text that

@@ -58,7 +58,7 @@ def google2011(
     Parameters
     ----------
     task_events : path, or list of paths
-        Table of task events: parts in their order, as they are or compressed by gzip, xz or zstd.
+        Table of task events: parts in their order, as they are or compressed by gzip, bzip2, xz or zstd.
     machine_events : path, optional
         Table of machine events; only what happened by the last task event is read.
     pools : str or None

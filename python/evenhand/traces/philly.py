@@ -42,7 +42,7 @@ def philly(
     Parameters
     ----------
     path : str or path-like
-        The table, also compressed by gzip, xz or zstd.
+        The table, also compressed by gzip, bzip2, xz or zstd.
     nodes, gpus_per_node : int
         The cluster, of which the table says nothing: 64 to 80 nodes of 8 are contended.
     guarantees : {"load", "equal"}, mapping or None

@@ -71,7 +71,7 @@ def swf(
     Parameters
     ----------
     path : str or path-like
-        The log, also compressed by gzip, xz or zstd.
+        The log, also compressed by gzip, bzip2, xz or zstd.
     pools : str, callable or None
         The pool of each job: ``"queue"``, ``"group"``, ``"user"``, ``"partition"`` or several joined by
         ``/``, such as ``"queue/user"``, which gives pools in pools; or a function from the columns of the
@@ -123,6 +123,8 @@ def swf(
     * What waited 0 s or unknown in the log is treated as any other. No rule reads the recorded wait, the
       memory that was used, the executable and the think time: a field of these that is no number counts as
       unknown (`no_number`), and a wait below 0 is recorded as it is (`negative_wait`).
+    * A log whose lines all have more than 18 fields, as its first one has, is read without those behind the
+      18th, whose meaning the format does not say (`more_fields`: how many a line).
     * Lines need not stand in the order of submission (`out_of_order`). Preceding jobs and think times (17,
       18) are not followed (`dependent`): the recorded submission has them in it.
     * No job is `cut_off`: a log has only jobs that ended.
@@ -134,13 +136,14 @@ def swf(
     if memory_per_node is not None:
         memory_per_node = scale_of("swf", "memory_per_node", memory_per_node)
         expect(memory_per_node < 2**40, "swf", "memory_per_node", memory_per_node, "below 2^40 GiB")
-    columns, header, wrong = _read(path, memory_per_node is not None)
+    columns, header, wrong, more = _read(path, memory_per_node is not None)
     if not wrong.count and not len(columns["job"]):
         wrong.add(1, None, "empty", "is missing: the file has no job")
     wrong.done()
     if cancelled == "keep":
         columns["run_time"] = np.where(_never_ran(columns), 0, columns["run_time"])
     notes: dict[str, Any] = {"file": file_name(path), **{key: header[key] for key in _NOTED if key in header}}
+    notes["more_fields"] = more
     log, processors, run = _kept(columns, notes, drop=cancelled == "drop")
     size, machines = _machines(header, processors_per_node)
     count = -(-processors // size) if size else np.ones(len(processors), np.int64)
@@ -176,11 +179,15 @@ def swf(
     )
 
 
-def _read(path: str | os.PathLike[str], memory: bool) -> tuple[Columns, dict[str, str], Wrong]:
-    """Return the columns of all lines, the header, and what is wrong; memory: whether a rule reads it."""
+def _read(path: str | os.PathLike[str], memory: bool) -> tuple[Columns, dict[str, str], Wrong, int]:
+    """Return the columns of all lines, the header, what is wrong, and how many columns more there are.
+
+    memory: whether a rule reads it.
+    """
     unread = _UNREAD if memory else (*_UNREAD, "requested_memory")
     wrong = Wrong(file_name(path))
     header: dict[str, str] = {}
+    names: tuple[str, ...] = ()
     parts: list[Columns] = []
     lines: list[NDArray[np.int64]] = []
     for first, text in blocks(path):
@@ -193,8 +200,9 @@ def _read(path: str | os.PathLike[str], memory: bool) -> tuple[Columns, dict[str
             text = _COMMENT.sub(b"", text)  # noqa: PLW2901  (empty lines keep the count)
         if not parts and (said := foreign(text, len(FIELDS), ";")):
             wrong.add(first + said[0], None, *said[1:])
-            return {}, header, wrong
-        block = Block(text, first, FIELDS, b"", wrong)
+            return {}, header, wrong, 0
+        names = names or _names(text)
+        block = Block(text, first, names, b"", wrong)
         parts.append(
             {
                 n: block.whole(n)
@@ -209,7 +217,13 @@ def _read(path: str | os.PathLike[str], memory: bool) -> tuple[Columns, dict[str
     columns = {n: np.concatenate([p[n] for p in parts]) if parts else np.zeros(0) for n in FIELDS}
     if parts:
         _check(columns, np.concatenate(lines), wrong, memory)
-    return columns, header, wrong
+    return columns, header, wrong, max(len(names) - len(FIELDS), 0)
+
+
+def _names(text: bytes) -> tuple[str, ...]:
+    """Return names of as many fields as the first line that has any; the format's 18 at least."""
+    first = next((line for line in text.split(b"\n") if line.split()), b"")
+    return (*FIELDS, *(f"field {number}" for number in range(len(FIELDS) + 1, len(first.split()) + 1)))
 
 
 def _check(columns: Columns, lines: NDArray[np.int64], wrong: Wrong, memory: bool) -> None:

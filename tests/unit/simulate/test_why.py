@@ -52,6 +52,30 @@ def test_the_sentence_is_about_the_decision(system: str) -> None:
     assert str(pickle.loads(pickle.dumps(result)).why(row)) == said
 
 
+def test_what_was_preempted_before_says_how_often_and_what_ends_it() -> None:
+    """Two operations that need a node each take turns on one."""
+    work = eh.simulate.Workload({"name": ["a", "b"], "resources.cpu": [4, 4], "submit_time": [0, 1],
+                                 "run_time": [100, 100]})  # fmt: skip
+    setting = "consider_allocation_on_fair_share_bound_preemptible"
+    result = eh.simulate(
+        work.snapshot(nodes=1, cpu=4), eh.policies.YTsaurus(**{setting: True}), work, until=400
+    )
+    d = result.decisions
+    rows = [i for i, action in enumerate(d["action"]) if action == "preempt"]
+    assert [d["operation"][row] for row in rows[:5]] == ["a", "b", "a", "b", "a"]
+    first, second, third, _, fifth = (result.why(row) for row in rows[:5])
+    assert not {"before", "turns"} & {claim.code for claim in first.claims}
+    assert [claim.code for claim in second.claims][-1] == "turns"  # b left for a, which it had preempted
+    for said, count, often, last in ((third, 1, "once", rows[0]), (fifth, 2, "2 times", rows[2])):
+        before, turns = said.claims[-2:]
+        assert (before.code, before.numbers) == ("before", {"count": count})
+        when = f"{float(d['time'][last]):g} s"
+        assert before.sentence == f"Work of a was preempted {often} before in this run, last at {when}."
+        assert turns.code == "turns"
+        assert setting in turns.sentence
+        assert "with that setting off, or by a pace" in turns.sentence
+
+
 def test_starts_resumptions_and_other_rows() -> None:
     work = eh.simulate.Workload(ROWS)
     policy = POLICIES["backendai"].replace(preemption_mode="suspend")

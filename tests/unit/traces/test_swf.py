@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import lzma
 import sys
@@ -230,7 +231,7 @@ def test_a_file_without_jobs_is_refused(tmp_path: Path, text: str) -> None:
     assert problems(lambda: eh.traces.swf(path)) == [(1, None, "empty")]
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
+@pytest.mark.parametrize("pack", [bz2.compress, gzip.compress, lzma.compress])
 def test_compressed_files_are_read_as_they_are(tmp_path: Path, pack: Any) -> None:
     whole = write(tmp_path, [job(n, n, processors=n % 30 + 1) for n in range(1, 3000)])
     packed = tmp_path / "log"

@@ -121,6 +121,24 @@ def test_a_byte_order_mark_is_no_field(tmp_path: Path) -> None:
     assert problems(lambda: eh.traces.swf(path)) == [(2, "job", "integer")]
 
 
+@pytest.mark.parametrize("more", [0, 1, 2])
+def test_fields_behind_the_eighteenth_are_left_out_and_counted(tmp_path: Path, more: int) -> None:
+    lines = [job(1, user=3), job(2, user=4)]
+    w = read(tmp_path, "; Version: 2.2\n", *(line + " 7 x"[: 2 * more] for line in lines))
+    assert w.notes["more_fields"] == more
+    plain = read(tmp_path, "", *lines)
+    assert w.table().to_dict() == plain.table().to_dict()
+
+
+@pytest.mark.parametrize(("first", "second"), [(0, 1), (1, 0), (1, 2), (2, 1), (-1, 0), (0, -1)])
+def test_lines_of_different_widths_are_refused(tmp_path: Path, first: int, second: int) -> None:
+    def wide(number: int, more: int) -> str:
+        return " ".join((job(number) + " 7 8").split()[: 18 + more])
+
+    with pytest.raises(eh.InputError, match=f"must have {max(18 + first, 18)}"):
+        read(tmp_path, "", wide(1, first), wide(2, second))
+
+
 COMMAS = job(1).replace(" ", ",")
 NAMES = "job submit wait run procs cpu mem rprocs rtime rmem status user group exe queue part prec think"
 
