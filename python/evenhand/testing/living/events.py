@@ -339,11 +339,11 @@ class Happening:
 
     def _several(self, rows: Rows, pick: Pick) -> list[Event | None]:
         """Return one event; or somebody who asks; or puts and removes that are right only together."""
-        way = pick(range(12))
+        way = pick(range(13))
         if way < 7:
             return [self.event(rows, pick)]
         groups = (self._again, self._with_its_rows, self._below_a_new_one, self._row_by_row)
-        return list((pick(groups) if way > 9 else self._asks)(rows, pick))
+        return list((self._asks if way < 10 else pick(groups) if way < 12 else self._served)(rows, pick))
 
     def _asks(self, rows: Rows, pick: Pick) -> Iterator[Event]:
         """Put an operation as one that waits in the stock, and what it asks for."""
@@ -381,6 +381,25 @@ class Happening:
             for row in rows.all(other):
                 if str(name) in (str(row.get(field)), str(row.get(f"required_{field}"))):
                     yield Remove(other, row["name"])
+
+    def _served(self, rows: Rows, pick: Pick) -> Iterator[Event]:
+        """Remove what an allocation leaves for, or put it; or let one leave for what is yet to come."""
+        table, field = pick((("operations", "operation"), ("requests", "request"), ("requests", "request")))
+        served = [
+            row["beneficiary"] if isinstance(row["beneficiary"], Mapping) else {"request": row["beneficiary"]}
+            for row in rows.all("allocations", "preempting")
+            if row.get("beneficiary") is not None
+        ]
+        names = [one[field] for one in served if one.get(field) is not None]
+        if not names:
+            if (row := self._any(rows, pick, *HOLDING)) is not None:
+                yield Leave(row["name"], rows.now + 600, {field: self._new_name(rows, table, pick)}, None)
+            return
+        name = pick(names)
+        if str(name) not in rows.tables[table]:
+            yield Put(table, {**self._like(rows, table, pick), "name": name})
+        elif table == "requests":
+            yield Remove(table, name)
 
     def _below_a_new_one(self, rows: Rows, pick: Pick) -> Iterator[Event]:
         """Put a pool and what is in it, in either order."""
