@@ -28,26 +28,7 @@ _MOST_SPACES = 100
 
 
 def expect(right: bool, table: str, argument: str, value: object, expected: str) -> None:
-    """Refuse an argument of another kind.
-
-    Parameters
-    ----------
-    right : bool
-        Whether it is of the kind that is expected.
-    table : str
-        For the problem: the function.
-    argument : str
-        Its name.
-    value : object
-        What was given.
-    expected : str
-        In words: "a Snapshot".
-
-    Raises
-    ------
-    InputError
-        If it is not right.
-    """
+    """Refuse an argument of another kind."""
     if not right:
         message = f"{argument} is {kind_of(value)}; it must be {expected}"
         shown = printable(shorten(value))
@@ -55,26 +36,7 @@ def expect(right: bool, table: str, argument: str, value: object, expected: str)
 
 
 def instant_of(function: str, argument: str, value: Any) -> float:
-    """Return an instant in seconds since 1970.
-
-    Parameters
-    ----------
-    function : str
-        For the problem.
-    argument : str
-        Its name.
-    value : number, datetime or str
-        Seconds, a datetime with a time zone, or ISO text with an offset.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    InputError
-        If it is none of these, not finite, or has no time zone.
-    """
+    """Return an instant in seconds since 1970."""
     from evenhand.building.single import CellError, one_time
 
     given = value.item() if hasattr(value, "dtype") and not getattr(value, "shape", ()) else value
@@ -97,24 +59,7 @@ class Living(Protocol):
 
 
 def snapshot_of(function: str, value: Any) -> Snapshot:
-    """Return a snapshot itself, of a cluster the snapshot that it is now.
-
-    Parameters
-    ----------
-    function : str
-        For the problem.
-    value : object
-        What was given.
-
-    Returns
-    -------
-    Snapshot
-
-    Raises
-    ------
-    InputError
-        If it is neither.
-    """
+    """Return a snapshot itself, of a cluster the snapshot that it is now."""
     from evenhand.model import Snapshot
 
     if isinstance(value, Snapshot):
@@ -127,25 +72,14 @@ def snapshot_of(function: str, value: Any) -> Snapshot:
 
 
 def expect_snapshot(function: str, value: Any) -> None:
-    """Refuse what is no snapshot.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse what is no snapshot."""
     from evenhand.model import Snapshot
 
     expect(isinstance(value, Snapshot), function, "snapshot", value, "a Snapshot")
 
 
 def looked_up(known: Mapping[Any, Any], name: object, what: str) -> Any:
-    """Return what a mapping has of a name.
-
-    Raises
-    ------
-    KeyError
-        If it has nothing; the message says what there is.
-    """
+    """Return what a mapping has of a name."""
     try:
         return known[name]
     except (KeyError, TypeError):
@@ -156,15 +90,7 @@ def looked_up(known: Mapping[Any, Any], name: object, what: str) -> Any:
 
 
 def row_number(value: object, rows: int, what: str) -> int:
-    """Return a place in a sequence, from 0.
-
-    Raises
-    ------
-    TypeError
-        If it is no integer.
-    IndexError
-        If there are fewer.
-    """
+    """Return a place in a sequence, from 0."""
     try:
         place = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
@@ -176,13 +102,7 @@ def row_number(value: object, rows: int, what: str) -> int:
 
 
 def as_json(data: Any, indent: object) -> str:
-    """Return plain data as JSON text.
-
-    Raises
-    ------
-    InputError
-        If `indent` is neither None nor a number of spaces.
-    """
+    """Return plain data as JSON text."""
     spaces = isinstance(indent, int) and not isinstance(indent, bool) and 0 <= indent <= _MOST_SPACES
     expect(indent is None or spaces, "to_json", "indent", indent, f"None, or from 0 to {_MOST_SPACES} spaces")
     return json.dumps(data, ensure_ascii=False, allow_nan=False, indent=indent)  # type: ignore[arg-type]

@@ -21,19 +21,7 @@ Field = tuple[str, str, int, int, list[np.ndarray | None], list[Any]]
 
 
 def stream(columns: Mapping[str, tuple[str, np.ndarray | list[Any]]], length: int) -> object:
-    """Return a PyCapsule named ``arrow_array_stream`` with one record batch.
-
-    Parameters
-    ----------
-    columns
-        Name → (kind, values) as `evenhand.table.typed` gives them.
-    length
-        Number of rows.
-
-    Notes
-    -----
-    O(bytes): every buffer is built once and copied once.
-    """
+    """Return a PyCapsule named ``arrow_array_stream`` with one record batch."""
     children = [_field(name, kind, values) for name, (kind, values) in columns.items()]
     return _core.arrow_stream(("", "+s", length, 0, [None], children))
 

@@ -23,17 +23,7 @@ _KINDS = {
 
 
 def file_kind(data: object) -> str | None:
-    """Say what a file of this package is by its schema: ``"a state"``; None if it does not tell.
-
-    Parameters
-    ----------
-    data : object
-        What the file holds.
-
-    Returns
-    -------
-    str or None
-    """
+    """Say what a file of this package is by its schema: ``"a state"``; None if it does not tell."""
     schema = data.get("schema") if isinstance(data, Mapping) else None
     if not isinstance(schema, str):
         return None
@@ -52,35 +42,13 @@ _SEAL = re.compile(r',\n "digest": "([^"\n]*)"\n}\n\Z')
 
 
 def sealed(text: str) -> str:
-    """Return an indented JSON object with a digest of its text as the last key.
-
-    Parameters
-    ----------
-    text : str
-        That ends with a closing brace on a line of its own.
-
-    Returns
-    -------
-    str
-    """
+    """Return an indented JSON object with a digest of its text as the last key."""
     head = text.removesuffix("\n}\n")
     return f'{head},\n "digest": "{digest_of(text)}"\n}}\n'
 
 
 def unsealed(text: str) -> tuple[str, bool | None]:
-    """Return the text that `sealed` was given, and whether that is as its digest says.
-
-    Parameters
-    ----------
-    text : str
-        Of a file.
-
-    Returns
-    -------
-    text : str
-    right : bool or None
-        None: it has no digest at its end.
-    """
+    """Return the text that `sealed` was given, and whether that is as its digest says."""
     seal = _SEAL.search(text, max(len(text) - 100, 0))
     if seal is None:
         return text, None
@@ -89,27 +57,7 @@ def unsealed(text: str) -> tuple[str, bool | None]:
 
 
 def open_regular(path: str | os.PathLike[str], flags: int, mode: int = 0o666) -> int:
-    """Open a file that is there as what it is, or make one.
-
-    Parameters
-    ----------
-    path : str or path-like
-        With ``O_CREAT`` it is made if there is none; a link to nowhere is not followed.
-    flags : int
-        As of `os.open`.
-    mode : int
-        Of a file that is made.
-
-    Returns
-    -------
-    int
-        Its descriptor, which commands do not inherit.
-
-    Raises
-    ------
-    OSError
-        If it cannot be opened, or is a folder, a pipe, a device and so on: none of these is waited for.
-    """
+    """Open a file that is there as what it is, or make one."""
     flags |= os.O_CLOEXEC | os.O_NONBLOCK
     if flags & os.O_CREAT:
         new = not os.path.lexists(path)
@@ -122,40 +70,12 @@ def open_regular(path: str | os.PathLike[str], flags: int, mode: int = 0o666) ->
 
 
 def replace_file(path: str | os.PathLike[str], content: str | bytes, mode: int | None = None) -> None:
-    """Replace a file at once or not at all; what is written is on the disk before.
-
-    Parameters
-    ----------
-    path : str or path-like
-        Its folder must exist.
-    content : str or bytes
-    mode : int, optional
-        Permissions; by default those of the file that is replaced, or as the umask has it.
-
-    Raises
-    ------
-    OSError
-        If it is a link or no regular file, which then stays what it is, or cannot be written: then the old
-        file is as it was.
-    """
+    """Replace a file at once or not at all; what is written is on the disk before."""
     replace_files([(path, content)], mode)
 
 
 def replace_files(contents: Iterable[tuple[_Path, str | bytes]], mode: int | None = None) -> None:
-    """Replace files, all of them or none: no file is touched before the last one is on the disk.
-
-    Parameters
-    ----------
-    contents : iterable of (path, str or bytes)
-        Their folders must exist.
-    mode : int, optional
-        As of `replace_file`.
-
-    Raises
-    ------
-    OSError
-        As `replace_file` does; `filename` is the path that was given.
-    """
+    """Replace files, all of them or none: no file is touched before the last one is on the disk."""
     temporary: dict[Path, str] = {}
     path: _Path = ""
     files = [*contents]

@@ -44,15 +44,7 @@ class Frozen:
 
 
 class FrozenDict(dict[Any, Any]):
-    """A dict that cannot be changed; it equals the dict with the same items.
-
-    Examples
-    --------
-    >>> freeze({"a": [1, 2]})["a"].append(3)
-    Traceback (most recent call last):
-    ...
-    TypeError: this is part of an immutable object; change a copy of it
-    """
+    """A dict that cannot be changed; it equals the dict with the same items."""
 
     __slots__ = ()
 
@@ -92,21 +84,7 @@ _KEPT = frozenset((FrozenDict, FrozenList, str, int, float, bool, type(None)))
 
 
 def freeze(value: Any) -> Any:
-    """Return a deep copy that cannot be changed; what is frozen already is returned as it is.
-
-    Parameters
-    ----------
-    value : object
-        Mappings, lists, tuples, sets and arrays are copied; everything else is kept.
-
-    Returns
-    -------
-    object
-
-    Notes
-    -----
-    O(values).
-    """
+    """Return a deep copy that cannot be changed; what is frozen already is returned as it is."""
     kind = type(value)
     if kind in _KEPT:
         return value

@@ -37,39 +37,14 @@ _SHOWN = 5
 def finding(
     code: str, said: str, names: Sequence[Any], numbers: Mapping[str, Any] | None = None
 ) -> Diagnostic:
-    """Return a diagnostic that names the first rows and counts all of them.
-
-    Parameters
-    ----------
-    code : str
-    said : str
-        How the message continues after what the code means; the names follow.
-    names : sequence
-    numbers : mapping, optional
-        What was compared; the count is added.
-    """
+    """Return a diagnostic that names the first rows and counts all of them."""
     some = ", ".join(map(str, names[:_SHOWN])) + (", ..." if len(names) > _SHOWN else "")
     message = f"{CODES[code]} {said}: {some}."
     return Diagnostic(code, tuple(names), message, {"count": len(names), **(numbers or {})})
 
 
 def of_snapshot(snapshot: Snapshot) -> tuple[Diagnostic, ...]:
-    """Return what can hardly be meant of times, requests and nodes, whatever the system.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-
-    Returns
-    -------
-    tuple of Diagnostic
-        Codes ``now_in_milliseconds``, ``start_time_after_now``, ``request_without_resources`` and
-        ``node_overfull``.
-
-    Notes
-    -----
-    O(cells of allocations, requests and nodes).
-    """
+    """Return what can hardly be meant of times, requests and nodes, whatever the system."""
     return (*_of_times(snapshot), *of_requests(snapshot), *_of_nodes(snapshot))
 
 
@@ -93,16 +68,7 @@ def _of_times(snapshot: Snapshot) -> list[Diagnostic]:
 
 
 def of_requests(snapshot: Snapshot) -> list[Diagnostic]:
-    """Return a diagnostic if requests ask for nothing.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-
-    Returns
-    -------
-    list of Diagnostic
-    """
+    """Return a diagnostic if requests ask for nothing."""
     asked = _amounts(snapshot, "requests", "resources")
     empty = np.flatnonzero(~asked.any(axis=1)).tolist()
     names = snapshot.names("requests")
@@ -133,18 +99,7 @@ def _of_nodes(snapshot: Snapshot) -> list[Diagnostic]:
 
 
 def of_guarantees(snapshot: Snapshot) -> tuple[Diagnostic, ...]:
-    """Return a diagnostic if pools are guaranteed more than the pool that they are in.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-
-    Returns
-    -------
-    tuple of Diagnostic
-        Its elements are the pools above. A resource that such a pool's guarantee does not name is left out,
-        since it follows from those that it names; a pool without any guarantee has one of 0.
-    """
+    """Return a diagnostic if pools are guaranteed more than the pool that they are in."""
     amounts = _amounts(snapshot, "pools", "strong_guarantee")
     if not amounts.any():
         return ()
@@ -166,17 +121,7 @@ def of_guarantees(snapshot: Snapshot) -> tuple[Diagnostic, ...]:
 
 
 def of_gangs(snapshot: Snapshot) -> tuple[Diagnostic, ...]:
-    """Return a diagnostic if gangs run in part.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-
-    Returns
-    -------
-    tuple of Diagnostic
-        Of the snapshot as it is; of a plan see `in_part`.
-    """
+    """Return a diagnostic if gangs run in part."""
     runs = np.asarray(snapshot._core.column("allocations", "state")) == _RUNNING
     asked = np.asarray(snapshot._core.column("requests", "count"), np.int64)
     return in_part(
@@ -187,20 +132,7 @@ def of_gangs(snapshot: Snapshot) -> tuple[Diagnostic, ...]:
 def in_part(
     snapshot: Snapshot, running: NDArray[np.int64], waiting: NDArray[np.int64], when: str = "Gangs"
 ) -> tuple[Diagnostic, ...]:
-    """Return a diagnostic if a part of a gang runs and the rest waits.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    running, waiting : array of int64, (operations,)
-        How many allocations run, and how many are asked for.
-    when : str
-        How the message continues.
-
-    Returns
-    -------
-    tuple of Diagnostic
-    """
+    """Return a diagnostic if a part of a gang runs and the rest waits."""
     gang = np.asarray(snapshot._core.column("operations", "gang")).astype(np.bool_)
     rows = np.flatnonzero(gang & (running > 0) & (waiting > 0)).tolist()
     if not rows:
@@ -218,31 +150,14 @@ def _by_operation(snapshot: Snapshot, table: str, count: NDArray[Any]) -> NDArra
 
 
 def given(snapshot: Snapshot, name: str) -> NDArray[np.bool_]:
-    """Return of which resources pools have an amount.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    name : {"strong_guarantee", "limits"}
-
-    Returns
-    -------
-    array of bool, (pools, resources)
-    """
+    """Return of which resources pools have an amount."""
     mask = np.asarray(snapshot._core.column("pools", f"{name}_given")).astype(np.uint64)
     bits = np.arange(len(snapshot.resources), dtype=np.uint64)
     return (mask[:, None] >> bits & np.uint64(1)).astype(np.bool_)
 
 
 def over(snapshot: Snapshot, wanted: NDArray[Any], most: NDArray[Any]) -> str:
-    """Return the amounts that exceed others: ``6 of 2 cpu``.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    wanted, most : array, (resources,)
-        In quanta.
-    """
+    """Return the amounts that exceed others: ``6 of 2 cpu``."""
     quantum = list(snapshot.quantum.values())
     more = {
         r: (float(w) * q, float(m) * q)

@@ -27,23 +27,7 @@ def is_packed(begin: bytes) -> bool:
 
 
 def unpacked(raw: IO[bytes]) -> IO[bytes]:
-    """Return a stream of what a file holds; of one that is not compressed, the file itself.
-
-    Parameters
-    ----------
-    raw : binary file
-        It can go back to its beginning.
-
-    Returns
-    -------
-    binary file
-        Reading it raises one of `broken` where what is compressed is damaged or cut short.
-
-    Raises
-    ------
-    MissingExtraError
-        If it is compressed by zstd, and zstandard is not installed.
-    """
+    """Return a stream of what a file holds; of one that is not compressed, the file itself."""
     magic = raw.read(6)
     raw.seek(0)
     if magic.startswith(_GZIP):

@@ -50,16 +50,7 @@ SPLIT = ("fair_share.", "promised_guarantee_fair_share.")
 
 
 class KeptShares:
-    """What the core said of fair shares, kept as arrays: those that came from another process.
-
-    Parameters
-    ----------
-    columns : mapping
-        Quantity to array; parts of the fair share under ``"parts"``, of the promised one under
-        ``"promised_parts"``.
-    has_promised : bool
-    diagnostics : list
-    """
+    """What the core said of fair shares, kept as arrays: those that came from another process."""
 
     def __init__(
         self, columns: Mapping[str, Any], has_promised: bool, diagnostics: list[tuple[Any, ...]]

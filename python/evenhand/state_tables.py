@@ -130,13 +130,7 @@ def _reals(cells: Cells) -> list[Any]:
 
 
 def read_table(table: Table, given: list[Any] | JsonRows) -> FrozenDict:
-    """Return rows by name: many at a time, and one by one where one of these may be wrong.
-
-    Raises
-    ------
-    InputError
-        For the first row that is wrong, or of a name that an earlier one has.
-    """
+    """Return rows by name: many at a time, and one by one where one of these may be wrong."""
     rows: _Dicts | _Columns
     if isinstance(given, JsonRows):
         rows = _Columns(given, table)

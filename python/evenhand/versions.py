@@ -14,13 +14,7 @@ _PACKAGES = ("numpy", "pydantic", "narwhals", "pandas", "polars", "pyarrow", "ma
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Evenhand, its build and what it works with.
-
-    Returns
-    -------
-    dict
-        Name → version; a package that is not installed has "not installed".
-    """
+    """Return the versions of Evenhand, its build and what it works with."""
     found = {
         "evenhand": _core.__version__,
         "python": platform.python_version(),

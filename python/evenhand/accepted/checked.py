@@ -22,48 +22,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def refuse(function: str, argument: str, value: object, rule: str, predicate: str) -> InputError:
-    """Return the error of an argument that breaks a rule.
-
-    Parameters
-    ----------
-    function, argument : str
-        Their names.
-    value : object
-        What was given.
-    rule : str
-        Code of the rule.
-    predicate : str
-        What is said behind the argument's name: "is 0; it must be positive".
-
-    Returns
-    -------
-    InputError
-    """
+    """Return the error of an argument that breaks a rule."""
     message = printable(f"{argument} {predicate}")
     return InputError([Problem(function, None, None, argument, rule, printable(shorten(value)), message)])
 
 
 def taken(function: str, argument: str, value: Any, kind: Kind) -> Any:
-    """Return an argument as plain Python has it.
-
-    Parameters
-    ----------
-    function, argument : str
-        For the problem.
-    value : object
-        What was given.
-    kind : Kind
-        What it may be.
-
-    Returns
-    -------
-    object
-
-    Raises
-    ------
-    InputError
-        If it is of another kind; also if it cannot be looked at, as it is nested without end or fails itself.
-    """
+    """Return an argument as plain Python has it."""
     try:
         return kind.accept(value)
     except Refused as error:
@@ -77,18 +42,6 @@ def checked(name: str, **kinds: Kind | str) -> Callable[[F], F]:
 
     NumPy's scalars become numbers of Python. What is `Any` is left to the function. A wrong number of
     arguments is Python's TypeError, as ever.
-
-    Parameters
-    ----------
-    name : str
-        What problems call the function.
-    **kinds
-        Kinds of parameters whose annotations say less, or annotations in the place of theirs.
-
-    Returns
-    -------
-    callable
-        Takes a function, or a class, whose constructor it then is.
     """
 
     def decorate(function: Any) -> Any:
@@ -157,13 +110,7 @@ def _is_default(signature: inspect.Signature, argument: str, value: Any) -> bool
 
 
 def fit_together(function: str, **arrays: Any) -> None:
-    """Refuse arrays whose shapes do not fit together.
-
-    Raises
-    ------
-    InputError
-        If NumPy cannot broadcast them.
-    """
+    """Refuse arrays whose shapes do not fit together."""
     given = {name: np.shape(value) for name, value in arrays.items() if value is not None}
     try:
         np.broadcast_shapes(*given.values())

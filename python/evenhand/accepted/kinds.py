@@ -24,17 +24,7 @@ __all__ = ["Kind", "Refused", "kind_of_annotation", "plain"]
 
 
 class Refused(ValueError):
-    """A value is not of a kind.
-
-    Parameters
-    ----------
-    rule : str
-        Code of the rule that it breaks.
-    predicate : str
-        What is said behind the argument's name.
-    at : str
-        Which part of it: ``"[0]"``.
-    """
+    """A value is not of a kind."""
 
     def __init__(self, rule: str, predicate: str, at: str = "") -> None:
         super().__init__(predicate)
@@ -43,15 +33,7 @@ class Refused(ValueError):
 
 @dataclass(frozen=True)
 class Kind:
-    """What an argument may be.
-
-    Attributes
-    ----------
-    words : str
-        After "it must be".
-    accept : callable
-        Returns the argument as plain Python has it, or raises `Refused`.
-    """
+    """What an argument may be."""
 
     words: str
     accept: Callable[[Any], Any]
@@ -349,18 +331,7 @@ _MAPPINGS = ("Mapping", "dict", "MutableMapping")
 
 @cache
 def kind_of_annotation(annotation: str) -> Kind:
-    """Return what an annotation says.
-
-    Parameters
-    ----------
-    annotation : str
-        As it stands in the source: ``"Mapping[str, float] | None"``.
-
-    Returns
-    -------
-    Kind
-        Of a name that is not known: of a class of the package, if it begins with a capital letter.
-    """
+    """Return what an annotation says."""
     return _kind(ast.parse(annotation.strip(), mode="eval").body)
 
 

@@ -35,28 +35,7 @@ MOST = 10_000_000
 
 
 def seconds_of(function: str, name: str, value: Any, *, above: bool = False, most: float = LONGEST) -> float:
-    """Return a span of time in seconds.
-
-    Parameters
-    ----------
-    function, name : str
-        For the problem.
-    value : number, str or timedelta
-        Seconds, or text such as ``"10d"``.
-    above : bool
-        Whether 0 is too little.
-    most : number
-        Seconds.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    InputError
-        If it is none, or out of range.
-    """
+    """Return a span of time in seconds."""
     try:
         seconds = float(one_duration(plain(value)))
     except CellError as error:
@@ -78,30 +57,7 @@ def instant_from(
     least: float | None = None,
     what: str = "the beginning",
 ) -> float:
-    """Return an instant, in seconds of the snapshot's epoch.
-
-    Parameters
-    ----------
-    function, name : str
-        For the problem.
-    value : number, str, timedelta or datetime
-        The instant in seconds; or text such as ``"10d"``, or a timedelta: so long after the beginning.
-    begin : number
-        What that is counted from.
-    least : number, optional
-        The first instant that is right.
-    what : str
-        What that is, for the problem.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    InputError
-        If it is none, earlier, or too late for 64 bits of microseconds.
-    """
+    """Return an instant, in seconds of the snapshot's epoch."""
     value = plain(value)
     try:
         if isinstance(value, datetime):
@@ -180,36 +136,13 @@ SEED = _count(0, 2**63 - 1)
 
 
 def count_of(function: str, name: str, value: Any, least: int = 1, most: int = MOST) -> int:
-    """Return a whole number between two, as Python has it.
-
-    Parameters
-    ----------
-    function, name : str
-        For the problem.
-    value : int
-    least, most : int
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    InputError
-        If it is none.
-    """
+    """Return a whole number between two, as Python has it."""
     found: int = taken(function, name, value, _count(least, most))
     return found
 
 
 def part_of(function: str, name: str, value: Any) -> float:
-    """Return a number above 0 and below 1.
-
-    Raises
-    ------
-    InputError
-        If it is none.
-    """
+    """Return a number above 0 and below 1."""
     number = plain(value)
     right = isinstance(number, int | float) and not isinstance(number, bool) and 0 < number < 1
     if not right:
@@ -220,12 +153,6 @@ def part_of(function: str, name: str, value: Any) -> float:
 
 
 def scale_of(function: str, name: str, value: Any) -> float:
-    """Return a positive, finite number.
-
-    Raises
-    ------
-    InputError
-        If it is none.
-    """
+    """Return a positive, finite number."""
     found: float = taken(function, name, value, SCALE)
     return found

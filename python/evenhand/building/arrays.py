@@ -39,21 +39,7 @@ class NotAColumn(ValueError):
 
 
 def array_cells(values: Any, zone: tzinfo | None, report: Reporter) -> Cells:
-    """Turn one array of a dict of arrays into cells.
-
-    Parameters
-    ----------
-    values : list, numpy array, or a pandas, polars or pyarrow column
-    zone : tzinfo, optional
-        Time zone of instants without one.
-    report : function
-        Reporter of this column.
-
-    Raises
-    ------
-    NotAColumn
-        If it is a scalar, or has more than one dimension.
-    """
+    """Turn one array of a dict of arrays into cells."""
     if isinstance(values, list | tuple | range):
         return list(values)
     if isinstance(values, np.ndarray):

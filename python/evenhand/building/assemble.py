@@ -25,13 +25,7 @@ class Built:
 
 
 def assemble(raw: Raw, report: Report, rounding: str | None) -> Built:
-    """Hand raw columns to the core.
-
-    Raises
-    ------
-    InputError
-        With all that was found before, and all that the core finds.
-    """
+    """Hand raw columns to the core."""
     head = {name: value for name, value in raw.head.items() if name != "unit"}  # for people only
     core = ask(report, lambda: _core.build_snapshot(head, raw.tables, rounding or "exact"))
     return Built(core, _canonical(raw.settings, core), raw.commands)

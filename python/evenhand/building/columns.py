@@ -367,20 +367,7 @@ def amounts(
     one_cell: Callable[[str], Reporter],
     one: Callable[[str], Callable[[Any], Any]] = lambda _: one_number,
 ) -> Raw:
-    """Parse amounts: (values [N, R], given [N, R] or None).
-
-    Parameters
-    ----------
-    cells : cells of objects, as they are or by resource, or mapping of resource to cells
-    rows : int
-        Number of rows.
-    resources : list of str
-        All resources, in order.
-    one_cell : function
-        Returns the reporter of one resource's cells ("" for whole objects).
-    one : function
-        Returns what takes one cell of a resource that is no number yet.
-    """
+    """Parse amounts: (values [N, R], given [N, R] or None)."""
     if isinstance(cells, Objects):
         _report_unknown(cells.unknown, resources, one_cell)
         cells = cells.columns

@@ -23,22 +23,7 @@ _NAMING = ("name", "reference", "label")
 
 
 def read_frame(spec: TableSpec, frame: Any, zone: tzinfo | None, report: Report) -> TableCells:
-    """Turn a frame into cells.
-
-    Parameters
-    ----------
-    spec : TableSpec
-        The table that it holds.
-    frame : pandas, polars or pyarrow table, dict of arrays, or list of dicts
-    zone : tzinfo, optional
-        Time zone of instants without one.
-    report : Report
-
-    Raises
-    ------
-    TypeError
-        If it is none of these.
-    """
+    """Turn a frame into cells."""
     if isinstance(frame, list | tuple):
         return read_rows(spec, frame, report)
     columns: dict[str, Cells] = {}

@@ -40,11 +40,6 @@ def load(source: str | bytes | bytearray | os.PathLike[str], report: Report) -> 
 
     Where it is an object with nothing wrong, tables are left as `JsonRows`; of keys that no snapshot
     has, the first `COUNTED` are there.
-
-    Raises
-    ------
-    TypeError
-        If `source` is neither text, bytes nor a path.
     """
     if isinstance(source, str | bytes | bytearray):
         return _parse(source, report)

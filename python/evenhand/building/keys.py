@@ -35,23 +35,7 @@ def _few_keys(of: Mapping[Any, Any], known: Collection[str]) -> list[Any]:
 def keys_of(
     objects: Sequence[Mapping[Any, Any]], known: Collection[str]
 ) -> tuple[set[Any], dict[Any, list[int]]]:
-    """Return the known keys that are used, and of others the first row and the number of rows.
-
-    Parameters
-    ----------
-    objects : sequence of mapping
-    known : collection of str
-
-    Returns
-    -------
-    used : set
-    strange : dict
-        Unknown key, in order, to [first row, rows]; once there are `COUNTED`, others are not looked for.
-
-    Notes
-    -----
-    O(keys), by unions of many rows; where they hold something strange, by the distinct sets of keys.
-    """
+    """Return the known keys that are used, and of others the first row and the number of rows."""
     wanted = frozenset(known)
     used: set[Any] = set()
     strange: dict[Any, list[int]] = {}

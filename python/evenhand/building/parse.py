@@ -39,16 +39,7 @@ class Raw:
 
 
 class Parser:
-    """Parses the parts of one snapshot; every problem goes to `report`.
-
-    Parameters
-    ----------
-    report : Report
-    zone : tzinfo, optional
-        Time zone of instants that have none; without it they are refused.
-    iso : bool
-        Whether instants may be ISO 8601 text.
-    """
+    """Parses the parts of one snapshot; every problem goes to `report`."""
 
     def __init__(self, report: Report, zone: tzinfo | None = None, *, iso: bool = False) -> None:
         self.report = report

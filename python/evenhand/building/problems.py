@@ -108,16 +108,6 @@ class Report:
     negative"); its subject is added when the names of all rows are known. A
     column reports its rows in ascending order, so keeping the first `KEPT`
     of every column keeps the first `KEPT` of all.
-
-    Attributes
-    ----------
-    names : dict
-        Names of each table's rows, as far as they are known.
-    unsure : set of str
-        Tables some of whose names are unusable: references into them prove nothing.
-    unusable : bool
-        Set where what was found leaves nothing that the core could look at, and where so much is wrong that
-        the rest was not looked at.
     """
 
     def __init__(self) -> None:

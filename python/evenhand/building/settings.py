@@ -114,13 +114,7 @@ _SCALARS: dict[type, Callable[[Any], Any]] = {
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """Return a copy made of dict, list, str, int, float, bool and None only.
-
-    Raises
-    ------
-    CellError
-        If the value holds anything that JSON cannot, or is nested more than `DEPTH` deep.
-    """
+    """Return a copy made of dict, list, str, int, float, bool and None only."""
     known = _SCALARS.get(type(value))
     if known is not None:
         return known(value)

@@ -62,13 +62,7 @@ def _unknown_table(key: object) -> str:
 
 
 def parse_frames(data: Mapping[str, Any], timezone: str | tzinfo | None, report: Report) -> Parser:
-    """Parse frames by table, and what stands beside them.
-
-    Raises
-    ------
-    TypeError
-        If a table is none at all.
-    """
+    """Parse frames by table, and what stands beside them."""
     parser = Parser(report, _zone(timezone, report), iso=True)
     _parse(parser, dict(data), frame_reader(parser))
     return parser
@@ -130,12 +124,7 @@ def _root(given: Any, read: Read, report: Report) -> TableCells:
 
 
 def check_options(order: Any, rounding: Any) -> None:
-    """Refuse options that do not exist.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Refuse options that do not exist."""
     if not (order is None or (isinstance(order, str) and order == "rows")):
         said = f'order is {shorten(order)!r}; it must be None or "rows"'
         raise InputError.about("snapshot", "order", "choice", said, shorten(order))
@@ -145,12 +134,7 @@ def check_options(order: Any, rounding: Any) -> None:
 
 
 def check_names(function: str, names: Iterable[str]) -> None:
-    """Refuse names of what a snapshot does not have.
-
-    Raises
-    ------
-    TypeError
-    """
+    """Refuse names of what a snapshot does not have."""
     for name in names:
         if name not in PARTS:
             hint = nearest(name, [*PARTS, *_OPTIONS]) or f"; there are {', '.join(PARTS)}"

@@ -42,11 +42,6 @@ def parse_duration(text: str) -> float:
     Understood are numbers with a unit, one after the other (``30s``, ``5m``,
     ``1h30m``; us, ms, s, m or min, h, d, w), and a clock (``01:00:00``,
     ``2-00:00:00`` with days).
-
-    Raises
-    ------
-    ValueError
-        If the text is neither.
     """
     stripped = text.strip()
     if clock := _CLOCK.fullmatch(stripped):
@@ -69,13 +64,7 @@ def timedelta_seconds(delta: timedelta) -> float:
 
 
 def datetime_seconds(instant: datetime, zone: tzinfo | None) -> float:
-    """Return the seconds since 1970 of a datetime; one without a time zone is read in `zone`.
-
-    Raises
-    ------
-    ZoneError
-        If it has no time zone and `zone` is None, or its local time is skipped or happens twice there.
-    """
+    """Return the seconds since 1970 of a datetime; one without a time zone is read in `zone`."""
     if instant.utcoffset() is None:
         if zone is None:
             raise ZoneError("is an instant without a time zone; give it one, or the argument timezone=")
@@ -108,19 +97,7 @@ def time_zone(name: str) -> tzinfo | None:
 
 
 def local_to_utc(micros: NDArray[np.int64], zone: tzinfo) -> tuple[NDArray[np.int64], dict[int, str]]:
-    """Turn local wall-clock microseconds into UTC ones.
-
-    Returns
-    -------
-    micros : int64 array
-        Microseconds since 1970, UTC.
-    trouble : dict
-        Row → why its local time has no single meaning (daylight saving).
-
-    Notes
-    -----
-    One call of the zone per distinct second; O(n log n).
-    """
+    """Turn local wall-clock microseconds into UTC ones."""
     seconds, inverse = np.unique(micros // 1_000_000, return_inverse=True)
     offsets = np.zeros(len(seconds), np.int64)
     trouble: dict[int, str] = {}

@@ -15,23 +15,7 @@ __all__ = ["main", "parser"]
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line.
-
-    Parameters
-    ----------
-    argv
-        Arguments without the program's name; those of the process unless given.
-
-    Returns
-    -------
-    int
-        The exit status.
-
-    Raises
-    ------
-    SystemExit
-        With status 2 for wrong usage, with status 0 after ``--help``.
-    """
+    """Run the command line."""
     try:
         # Imported here: a Ctrl-C may come while it is.
         from evenhand.cli.running import run

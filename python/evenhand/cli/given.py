@@ -56,18 +56,7 @@ class Own:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A file that a command is given, or a folder.
-
-    Attributes
-    ----------
-    path : str
-    text : str
-        Of what is JSON of this package.
-    system : str
-        Whose own texts it has; empty: it is JSON.
-    parts : mapping of str to str
-        The texts, by the arguments of the system's reader.
-    """
+    """A file that a command is given, or a folder."""
 
     path: str
     text: str = ""

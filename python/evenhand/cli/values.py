@@ -18,13 +18,7 @@ _FORMS = "write seconds as a number, or text such as 30s, 5m, 1h30m or 01:00:00"
 
 
 class Seconds:
-    """A time: a number of seconds, or text such as ``10m``.
-
-    Parameters
-    ----------
-    above : bool
-        Whether 0 is too little.
-    """
+    """A time: a number of seconds, or text such as ``10m``."""
 
     def __init__(self, *, above: bool) -> None:
         self._above = above
@@ -47,13 +41,7 @@ class Seconds:
 
 
 class File:
-    """The name of a file; ``-`` is standard input, or is refused.
-
-    Parameters
-    ----------
-    why : str, optional
-        Why it cannot be a standard stream.
-    """
+    """The name of a file; ``-`` is standard input, or is refused."""
 
     def __init__(self, why: str = "") -> None:
         self.why = why
@@ -102,15 +90,7 @@ class Instant:
 
 
 class Pair:
-    """Two words with an equals sign between them; the second may have to be a number, or a time.
-
-    Parameters
-    ----------
-    kind : type or Seconds
-        Of the second: str or float, or how a time is read.
-    form : str
-        How the pair is written, for messages.
-    """
+    """Two words with an equals sign between them; the second may have to be a number, or a time."""
 
     def __init__(self, kind: type[str | float] | Seconds, form: str) -> None:
         self._number = kind is float
@@ -146,13 +126,7 @@ class PolicyName:
 
 
 class Whole:
-    """A whole number that is not too small.
-
-    Parameters
-    ----------
-    least : int
-        The smallest.
-    """
+    """A whole number that is not too small."""
 
     def __init__(self, least: int) -> None:
         self._least = least

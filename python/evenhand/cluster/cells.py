@@ -37,12 +37,7 @@ class Refused(ValueError):
 
 
 def refuse(field: str | None, rule: str, message: str) -> NoReturn:
-    """Refuse an event.
-
-    Raises
-    ------
-    Refused
-    """
+    """Refuse an event."""
     raise Refused(field, rule, message)
 
 
@@ -56,13 +51,7 @@ def name_of(event: Event) -> Any:
 
 
 def cells_of(stage: Stage, position: int, event: Event) -> Row:
-    """Return the cells that an event states, checked; none if it states none.
-
-    Raises
-    ------
-    InputError
-        If a cell breaks a rule.
-    """
+    """Return the cells that an event states, checked; none if it states none."""
     stated = _row_of(stage, event)
     if stated is None:
         return Row(stage.base, "", 0)
@@ -131,15 +120,7 @@ def _blamed(error: InputError, table: str, position: int, event: Event) -> Input
 
 
 class Row:
-    """One row of the checked ones.
-
-    Attributes
-    ----------
-    core : _core.Snapshot
-        Where it stands.
-    at : int
-        Its row there.
-    """
+    """One row of the checked ones."""
 
     def __init__(self, snapshot: Snapshot, table: str, row: int) -> None:
         self.core, self.at = snapshot._core, row

@@ -43,30 +43,7 @@ MOST = 2**60
 
 
 def carry_out(stage: Stage, events: Listed | Columns, at: int) -> Stage:
-    """Carry out events in their order.
-
-    Parameters
-    ----------
-    stage : Stage
-    events : Listed or Columns
-    at : int
-        Where the first stands that is not carried out yet.
-
-    Returns
-    -------
-    Stage
-        The same, or another one where tables were made anew.
-
-    Raises
-    ------
-    InputError
-        If one is wrong; the stage may have changed by then.
-
-    Notes
-    -----
-    What is plain is carried out by the core. What is not is checked by the rules of entire tables, event by
-    event, and so every problem is reported there.
-    """
+    """Carry out events in their order."""
     while True:
         first, at = at, events.plain(stage, at)
         stage.changed = stage.changed or at > first

@@ -63,12 +63,7 @@ _SPEC = TableSpec(
 
 
 class Listed:
-    """Events one by one: objects of their classes, or dicts.
-
-    Parameters
-    ----------
-    events : iterable
-    """
+    """Events one by one: objects of their classes, or dicts."""
 
     __slots__ = ("_events",)
 
@@ -112,14 +107,7 @@ class Listed:
         return stage.core.carry_out(self._events, first, _CLASSES, stage)
 
     def happen(self, stage: Stage, *, recorded: bool) -> Listed | int:
-        """Carry out all; return `own`, or where the first stands that is not plain.
-
-        Parameters
-        ----------
-        stage : Stage
-        recorded : bool
-            Whether there is a way back. Else what is not plain is left with one, and all before it goes.
-        """
+        """Carry out all; return `own`, or where the first stands that is not plain."""
         done = stage.core.happen(self._events, _CLASSES, _own, stage, recorded)
         return Listed(done) if type(done) is list else done
 
@@ -133,19 +121,7 @@ class Listed:
 
 
 class Columns:
-    """Events as columns.
-
-    Parameters
-    ----------
-    columns : mapping of str to cells
-        All of one length.
-    resources : sequence of str
-
-    Notes
-    -----
-    An event is what the dict of its cells is, those that are absent left out; dots in the names of columns
-    make inner objects.
-    """
+    """Events as columns."""
 
     def __init__(self, columns: Mapping[str, _Cells], resources: Sequence[str]) -> None:
         self._columns, self._resources = columns, resources
@@ -244,23 +220,7 @@ def _copied(value: Any) -> Any:
 
 
 def given_events(given: Any, resources: Sequence[str]) -> Listed | Columns:
-    """Return what was given as events.
-
-    Parameters
-    ----------
-    given : iterable of events, mapping of columns, or frame
-    resources : sequence of str
-        Those of the cluster.
-
-    Returns
-    -------
-    Listed or Columns
-
-    Raises
-    ------
-    InputError
-        If it is none of these, or a column is none.
-    """
+    """Return what was given as events."""
     if isinstance(given, Mapping) or hasattr(given, "columns"):
         return Columns(_columns(given), resources)
     listed = isinstance(given, Iterable) and getattr(given, "ndim", 1) > 0

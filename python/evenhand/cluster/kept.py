@@ -36,22 +36,7 @@ def write(path: str | os.PathLike[str], kept: Kept) -> None:
 
 
 def text_of(kept: Kept) -> str:
-    """Return a cluster as JSON text.
-
-    Parameters
-    ----------
-    kept : Kept
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    InputError
-        If a policy is not of a system of this package, or a cell of an event not of JSON: a file cannot say
-        what it is.
-    """
+    """Return a cluster as JSON text."""
     from evenhand._core import __version__
 
     policy = None if kept.policy is None else written("cluster", kept.policy)
@@ -161,23 +146,7 @@ def _asked(on: Any) -> Any:
 
 
 def read(path: str | os.PathLike[str]) -> Kept:
-    """Read what `text_of` wrote.
-
-    Parameters
-    ----------
-    path : str or path-like
-
-    Returns
-    -------
-    Kept
-
-    Raises
-    ------
-    InputError
-        If the file is not a complete cluster of this version; the message names the version that wrote it.
-    OSError
-        If it cannot be read.
-    """
+    """Read what `text_of` wrote."""
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:

@@ -50,15 +50,7 @@ class Updated:
 
 @dataclass(slots=True)
 class Planned:
-    """A policy's planner decided.
-
-    Attributes
-    ----------
-    policy : policy
-    on : trigger
-    updates : bool
-        Whether it was updated first.
-    """
+    """A policy's planner decided."""
 
     policy: Any
     on: Any
@@ -105,20 +97,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What a cluster is made of.
-
-    Attributes
-    ----------
-    snapshot : Snapshot
-    total_stated : bool or None
-        Whether its total is stated; None: what the snapshot says.
-    policy : policy or None
-        The cluster's own.
-    standings : tuple of Written
-        What policies remember, the newest last.
-    entries : tuple of Entry
-        What has happened since.
-    """
+    """What a cluster is made of."""
 
     snapshot: Snapshot
     total_stated: bool | None = None
@@ -129,18 +108,7 @@ class Kept:
 
 @dataclass(slots=True)
 class Log:
-    """What has happened since a beginning; it only grows.
-
-    Attributes
-    ----------
-    kept : Kept
-        The beginning, without entries.
-    entries : list of Entry
-    cost : int
-        Of doing all of it again, in events.
-    limit : int
-        From about which cost on a new beginning is cheaper.
-    """
+    """What has happened since a beginning; it only grows."""
 
     kept: Kept
     entries: list[Entry] = field(default_factory=list)

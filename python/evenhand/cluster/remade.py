@@ -19,22 +19,7 @@ _RESERVED_FOR = {"requests": "request", "allocations": "allocation"}
 
 
 def remade(stage: Stage, events: Sequence[tuple[int, Put | Remove]]) -> Stage:
-    """Return a stage with other rows; O(cells).
-
-    Parameters
-    ----------
-    stage : Stage
-    events : sequence of (position, Put or Remove)
-
-    Returns
-    -------
-    Stage
-
-    Raises
-    ------
-    InputError
-        If a row is wrong, or a row that goes is still referred to.
-    """
+    """Return a stage with other rows; O(cells)."""
     snapshot = stage.freeze()
     data = snapshot.to_dict()
     tables: dict[str, dict[str, Any]] = {}

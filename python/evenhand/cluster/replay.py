@@ -26,16 +26,7 @@ def _updates(entry: Entry, policy: Any) -> bool:
 
 
 class Again:
-    """Where in a cluster's log a plan was made.
-
-    Parameters
-    ----------
-    log : Log
-    place : int
-        Of the plan's entry.
-    cluster : reference to Cluster
-        Whose log it is, as long as there is one.
-    """
+    """Where in a cluster's log a plan was made."""
 
     __slots__ = ("_cluster", "_log", "_place")
 

@@ -21,30 +21,7 @@ _REFERENCES = {"operations": ("operation",), "nodes": ("node", "required_node"),
 
 
 def few_rows(stage: Stage, tables: Mapping[str, Sequence[Any]]) -> tuple[Snapshot, dict[str, dict[int, int]]]:
-    """Build a snapshot of some rows, beside the bare pools, operations and nodes that they name.
-
-    Parameters
-    ----------
-    stage : Stage
-        Which pools, operations and nodes there are.
-    tables : mapping
-        "allocations", "requests", "operations" or "nodes" to rows in the file format.
-
-    Returns
-    -------
-    snapshot : Snapshot
-    row_of : dict
-        Table to the canonical row of every given row.
-
-    Raises
-    ------
-    InputError
-        If a row breaks a rule; problems have the table and the position in what was given.
-
-    Notes
-    -----
-    O(cells of the rows).
-    """
+    """Build a snapshot of some rows, beside the bare pools, operations and nodes that they name."""
     base, report = stage.base, Report()
     parser = Parser(report)
     parser.keep_head({**base._head, "now": stage.core.now, "previous_update": None, "total": None})

@@ -34,31 +34,7 @@ class _Names:
 
 
 class Stage:
-    """A snapshot and what has changed since: rows and journal are the core's.
-
-    Parameters
-    ----------
-    base : Snapshot
-    total_stated : bool, optional
-        Whether the total is stated, or follows the nodes; by default what the snapshot says.
-
-    Attributes
-    ----------
-    core : _core.ClusterState
-    notes : list of (dict, dict)
-        Settings and labels by the number that the core keeps for a row; never changed, only longer.
-    changed : bool
-        Whether anything has happened.
-    came : list of (str, name)
-        Table and name of rows that came, and of others where what policies read beside the core's columns may
-        have changed, in this order; never changed, only longer.
-    room_was_taken : bool
-        Whether settings of the snapshot's allocations say so.
-    first_gone : int
-        Where the requests that went in the events of now begin, among those that the core names.
-    went : list of str
-        Requests that these events took from the stage before this one.
-    """
+    """A snapshot and what has changed since: rows and journal are the core's."""
 
     def __init__(self, base: Snapshot, total_stated: bool | None = None) -> None:
         self.base = base
@@ -150,13 +126,7 @@ class Stage:
         return self._beside("allocations", slot, self.core.note(slot), 0)
 
     def noted_cells(self, settings: Any, labels: Any) -> int:
-        """Return the number of settings and labels that are not checked yet; None: there are none.
-
-        Raises
-        ------
-        CellError
-            If they are wrong.
-        """
+        """Return the number of settings and labels that are not checked yet; None: there are none."""
         own = None if settings is None else one_settings(settings)
         return self.noted(own, None if labels is None else one_labels(labels))
 

@@ -28,25 +28,7 @@ def key_of(policy: Any) -> Key:
 
 
 class Standing:
-    """What a cluster keeps of a policy.
-
-    Attributes
-    ----------
-    key : (str, str)
-        System and settings.
-    policy : policy or None
-        None: it has not been asked since the cluster was loaded.
-    planner : Planner or None
-        One that follows the stage.
-    by_period : bool
-        Whether `Cluster.update` was called: heartbeats use an update until the policy's period has passed.
-    updated : int or None
-        Microseconds: the update that heartbeats may use; None: the next plan updates.
-    ends : int or None
-        Microseconds: until when they may; None: there is none, or it has no end.
-    given : mapping or None
-        Values that this update had in the place of computed ones.
-    """
+    """What a cluster keeps of a policy."""
 
     __slots__ = (
         "_gone",
@@ -115,13 +97,7 @@ class Standing:
         self._state, self.handed = state, len(stage.came)
 
     def hand_over(self) -> None:
-        """Tell the planner the settings of rows that came since.
-
-        Raises
-        ------
-        InputError
-            If they are wrong.
-        """
+        """Tell the planner the settings of rows that came since."""
         if self.stage is not None and (came := self.stage.came[self.handed :]):
             self.policy.came(self.planner, self.stage, came)
             self.handed += len(came)

@@ -25,17 +25,7 @@ _STOPPED = ("preempt", "enhanced_suspend", "suspend")
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a plan that was carried out has changed, by names of allocations, in the order of its decisions.
-
-    Attributes
-    ----------
-    started : tuple of str or int
-        What runs now: starts by the names that they got (``"<request>/<number>"``), and what was resumed.
-    ended : tuple of str or int
-        Victims that were asked to leave for good.
-    requeued : tuple of str or int
-        Victims that were asked to leave and wait again. Those that are suspended stay, and are in neither.
-    """
+    """What a plan that was carried out has changed, by names of allocations, in their order."""
 
     started: tuple[str | int, ...]
     ended: tuple[str | int, ...]
@@ -43,18 +33,7 @@ class Done:
 
 
 def done_by(decisions: Sequence[Decision], present: Container[str]) -> Done:
-    """Return what carrying decisions out does, by name.
-
-    Parameters
-    ----------
-    decisions : sequence of Decision
-    present : container of str
-        Names of allocations that there are before.
-
-    Returns
-    -------
-    Done
-    """
+    """Return what carrying decisions out does, by name."""
     asking = [str(d.request) for d in decisions if d.action == "start"]
     names = iter(_free_names(present, asking))
     running = [d for d in decisions if d.action in ("start", "resume")]
@@ -102,23 +81,7 @@ def after(snapshot: Snapshot, plan: Plan) -> Snapshot:
 
 
 def events_of(plan: Plan, stage: Stage) -> list[Event]:
-    """Return what carries out a plan's decisions.
-
-    Parameters
-    ----------
-    plan : Plan
-    stage : Stage
-        The rows that there are.
-
-    Returns
-    -------
-    list of Event
-        What leaves, then what resumes, is reserved and starts, each in the order of decisions.
-
-    Notes
-    -----
-    O(decisions), and what is reserved for their requests.
-    """
+    """Return what carries out a plan's decisions."""
     decisions = list(plan.decisions)
     events: list[Event] = []
     for d in (d for d in decisions if d.action == "preempt"):

@@ -158,20 +158,7 @@ class CheckedSettings(Settings):
 
 
 def under_own_names(values: Any, aliases: Mapping[str, str]) -> Any:
-    """Return what a model is made of under the names that its fields have.
-
-    Parameters
-    ----------
-    values : object
-        What was given; only a mapping is changed.
-    aliases : mapping of str to str
-        Other names of fields, to the names that they have.
-
-    Returns
-    -------
-    object
-        A field that is given together with an alias of it has the alias too, which the model refuses.
-    """
+    """Return what a model is made of under the names that its fields have."""
     if not isinstance(values, Mapping):
         return values
     given = {aliases.get(key, key): value for key, value in values.items()}
@@ -179,18 +166,7 @@ def under_own_names(values: Any, aliases: Mapping[str, str]) -> Any:
 
 
 def broken(found: Iterable[tuple[str, str, str]]) -> None:
-    """Raise what a validator over several fields found, if anything.
-
-    Parameters
-    ----------
-    found : iterable of (field, rule, predicate)
-        The predicate follows the field's name: ``"is 0.6; it must not exceed 0.5"``.
-
-    Raises
-    ------
-    PydanticCustomError
-        One for all.
-    """
+    """Raise what a validator over several fields found, if anything."""
     issues = list(found)
     if issues:
         said = "; ".join(f"{field} {predicate}" for field, _, predicate in issues)
@@ -215,22 +191,7 @@ def problems_of(
     row: int | None = None,
     name: str | int | None = None,
 ) -> list[Problem]:
-    """Return what pydantic found as problems of a table's row.
-
-    Parameters
-    ----------
-    model : type
-        What was to be built.
-    error : ValidationError
-        What was found.
-    table, row, name
-        Where the values stand; the field of another table than "settings" begins with "settings.".
-
-    Returns
-    -------
-    list of Problem
-        In the order of the fields.
-    """
+    """Return what pydantic found as problems of a table's row."""
     prefix = "" if table == "settings" else "settings."
     named = "" if name is None else f' of the {table.removesuffix("s")} "{shorten(name)}"'
     found = []

@@ -40,20 +40,7 @@ def victim_cost() -> Any:
 
 
 def cost_columns(operations: Mapping[int, Any], count: int) -> dict[str, NDArray[np.int64]]:
-    """Return what rows of operations say that preempting them costs.
-
-    Parameters
-    ----------
-    operations : mapping of int to settings
-        By row, with the field ``preemption_cost``.
-    count : int
-        Rows.
-
-    Returns
-    -------
-    dict of str to array
-        ``preemption_cost``; empty if no row says anything.
-    """
+    """Return what rows of operations say that preempting them costs."""
     said = [(row, own.preemption_cost) for row, own in operations.items() if own.preemption_cost != 1]
     costs = np.ones(count, np.int64)
     for row, cost in said:

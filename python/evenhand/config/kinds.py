@@ -80,19 +80,7 @@ Texts = Annotated[tuple[str, ...], FEW, Strict(False), PlainSerializer(list)]
 
 
 def unit_of(name: str, field: FieldInfo) -> str:
-    """Return the unit of a setting.
-
-    Parameters
-    ----------
-    name : str
-    field : FieldInfo
-        Of a settings model.
-
-    Returns
-    -------
-    str
-        "seconds" where a duration or text such as "30s" is read; empty: it has none.
-    """
+    """Return the unit of a setting."""
     if name.endswith("_s"):
         return "seconds"
     found, left = list(field.metadata), [field.annotation]

@@ -57,22 +57,7 @@ _Row = TypeVar("_Row", bound=RowSettings)
 
 
 def read_rows(snapshot: Snapshot, table: str, model: type[_Row], found: list[Problem]) -> dict[int, _Row]:
-    """Read the settings of a table's rows.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    table : str
-    model : type of RowSettings
-        What its rows may set.
-    found : list of Problem
-        Problems are added to it; the field is ``settings.<name>``.
-
-    Returns
-    -------
-    dict of int to RowSettings
-        By canonical row; rows without settings, and wrong ones, are left out.
-    """
+    """Read the settings of a table's rows."""
     return models_of(snapshot.settings(table), model, snapshot, table, found)
 
 
@@ -83,19 +68,7 @@ def models_of(
     table: str,
     found: list[Problem],
 ) -> dict[int, _Row]:
-    """Read the settings of some rows; see `read_rows`.
-
-    Parameters
-    ----------
-    given : mapping of int to mapping
-        Settings by row.
-    model, snapshot, table, found
-        As of `read_rows`.
-
-    Returns
-    -------
-    dict of int to RowSettings
-    """
+    """Read the settings of some rows; see `read_rows`."""
     read: dict[int, _Row] = {}
     names = snapshot.names(table) if given else []
     for row, values in given.items():
@@ -141,20 +114,7 @@ def later_rows(
     table: str,
     found: list[Problem],
 ) -> dict[int, _Row]:
-    """Read the settings of rows that came later, as far as they have any; see `read_rows`.
-
-    Parameters
-    ----------
-    given : mapping of int to mapping
-        Settings of each row, by its number.
-    model, snapshot, table, found
-        As of `read_rows`; the snapshot is that before them.
-
-    Returns
-    -------
-    dict of int to RowSettings
-        By place among those that are given.
-    """
+    """Read the settings of rows that came later, as far as they have any; see `read_rows`."""
     said = {place: own for place, own in enumerate(given.values()) if own}
     return models_of(said, model, snapshot, table, found)
 
@@ -168,21 +128,7 @@ def _place(table: str, row: int, names: Sequence[Any]) -> tuple[str, int | None,
 def strangers(
     settings: BaseModel, resources: Iterable[str], table: str, row: int | None, name: str | int | None
 ) -> Iterable[Problem]:
-    """Yield a problem for every resource that the snapshot does not have.
-
-    Parameters
-    ----------
-    settings : BaseModel
-        Its mappings are amounts by resource.
-    resources : iterable of str
-        What the snapshot has.
-    table, row, name
-        Where the settings stand.
-
-    Yields
-    ------
-    Problem
-    """
+    """Yield a problem for every resource that the snapshot does not have."""
     known = list(resources)
     for field in settings.model_fields_set:
         amounts = getattr(settings, field)
@@ -197,17 +143,6 @@ def strangers(
 
 
 def raise_found(found: Sequence[Problem]) -> None:
-    """Raise the problems that were found, if any.
-
-    Parameters
-    ----------
-    found : sequence of Problem
-        The first ones are kept, of the rest their number.
-
-    Raises
-    ------
-    InputError
-        If there is one.
-    """
+    """Raise the problems that were found, if any."""
     if found:
         raise InputError(list(found[:KEPT]), max(len(found) - KEPT, 0))

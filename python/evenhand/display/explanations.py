@@ -65,28 +65,6 @@ def amounts_text(
     """Return amounts as aligned lines, a quantity a line and a resource a column.
 
     Columns that have no room beside the others follow below them, under the quantities once more.
-
-    Parameters
-    ----------
-    amounts : mapping of str to mapping of str to float
-    units : mapping of str to str, optional
-        Units of resources that have one.
-    room : int
-        Columns of the terminal.
-    glyphs : Glyphs
-        Characters that it has.
-
-    Returns
-    -------
-    str
-        Empty if there are no amounts.
-
-    Examples
-    --------
-    >>> print(amounts_text({"needed": {"cpu": 2.0, "gpu": 1.0}, "free before": {"cpu": 0.5, "gpu": 0.0}}))
-                 cpu  gpu
-    needed         2    1
-    free before  0.5    0
     """
     if not amounts:
         return ""

@@ -148,19 +148,7 @@ def tree(
     *,
     opened: Callable[[Row], bool],
 ) -> str:
-    """Return a foldable tree with aligned columns.
-
-    Parameters
-    ----------
-    columns
-        (heading, width, class) of each; the heading is HTML, the width one of CSS grid's.
-    rows
-        Rows depth first.
-    cells
-        The row's cells as HTML, the name first.
-    opened
-        Whether a row with children starts unfolded.
-    """
+    """Return a foldable tree with aligned columns."""
     layout = f"grid-template-columns:{' '.join(size for _, size, _ in columns)}"
     opening = [f'<span class="{role}">' if role else "<span>" for _, _, role in columns]
 

@@ -27,27 +27,7 @@ _TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Overview:
-    """Shares of every element on one resource; arrays have one entry an element.
-
-    Attributes
-    ----------
-    tree
-        The elements.
-    modes
-        Pool → "fair" or "fifo"; operations have "".
-    resources
-        Names of all resources.
-    resource
-        Index of the resource that an element's row shows.
-    chosen
-        The resource if one was chosen for all rows, else None: each row shows its dominant resource.
-    fair_share, usage, guarantee, demand
-        Shares of the total of that resource. The guarantee is the strong guarantee plus the integral one.
-    satisfaction
-        Satisfaction ratio; of a pool the smallest among its operations.
-    snapshot
-        What the shares were computed from.
-    """
+    """Shares of every element on one resource; arrays have one entry an element."""
 
     tree: Tree
     modes: list[str]
@@ -114,24 +94,7 @@ class Overview:
 
 
 def overview(shares: Shares, resource: str | None = None) -> Overview:
-    """Reduce shares to one resource an element.
-
-    Parameters
-    ----------
-    shares
-        Result of `evenhand.fair_share`, E elements × R resources.
-    resource
-        Name of a resource; None takes the dominant resource of every element.
-
-    Raises
-    ------
-    ValueError
-        If there is no such resource.
-
-    Notes
-    -----
-    O(E · R).
-    """
+    """Reduce shares to one resource an element."""
     count = len(shares.names)
     resources = tuple(shares.resources)
     if resource is None:

@@ -13,19 +13,7 @@ __all__ = ["ABOVE", "AGGRESSIVE", "ANSI", "INK", "NEUTRAL", "PALETTE", "STARTS",
 
 @dataclass(frozen=True, slots=True)
 class Colour:
-    """A colour, and the one thing that it means.
-
-    Attributes
-    ----------
-    name : str
-        Of the variable in style sheets: ``--eh-<name>``.
-    value : str
-        As ``#rrggbb``.
-    means : str
-        What it stands for wherever it is seen.
-    ansi : str
-        Parameter of the escape sequence by which a terminal shows it; empty where none does.
-    """
+    """A colour, and the one thing that it means."""
 
     name: str
     value: str

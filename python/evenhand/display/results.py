@@ -75,30 +75,7 @@ def pool_tree(
     top: int | None = None,
     operations: bool = False,
 ) -> PoolTree:
-    """Show the pool tree of shares.
-
-    Parameters
-    ----------
-    shares
-        Result of `evenhand.fair_share`.
-    resource
-        Show shares of this resource; by default each row shows its dominant resource.
-    depth
-        Deepest level shown, the root's children being level 1.
-    top
-        Most rows shown, the largest ones; 40 as text and 150 as HTML unless given.
-    operations
-        Show operations too.
-
-    Raises
-    ------
-    ValueError
-        If there is no such resource.
-
-    Notes
-    -----
-    O(elements); the output is bounded by `top`.
-    """
+    """Show the pool tree of shares."""
     return PoolTree(overview(shares, resource), depth=depth, top=top, operations=operations)
 
 

@@ -88,14 +88,7 @@ def paint(lines: Iterable[Line], *, color: bool = False) -> str:
 
 
 def wrapped(line: Line, room: int | None) -> list[Line]:
-    """Return a line in lines that fit, broken at blanks and indented alike; no word is broken.
-
-    Parameters
-    ----------
-    line : Line
-    room : int, optional
-        Columns; None: any number.
-    """
+    """Return a line in lines that fit, broken at blanks and indented alike; no word is broken."""
     if room is None or width("".join(text for _, text in line).rstrip()) <= room:
         return [line]
     lines: list[Line] = [[]]

@@ -65,13 +65,7 @@ ASCII = Glyphs("+ ", "` ", "| ", "#", "+", ".", "|", ":", "...", "-", "inf")
 
 
 def clean(value: object) -> str:
-    r"""Text that is safe to print: unsafe characters as ``\x1b``, ``\u202e``.
-
-    Examples
-    --------
-    >>> print(clean("a\x1b[31mb\n"))
-    a\x1b[31mb\x0a
-    """
+    r"""Text that is safe to print: unsafe characters as ``\x1b``, ``\u202e``."""
     text = str(value)
     if text.isascii() and text.isprintable():
         return text
@@ -93,13 +87,7 @@ def width(text: str) -> int:
 
 
 def fit(text: str, columns: int, *, right: bool = False, name: bool = False, ellipsis: str = "…") -> str:
-    """Pad to a width, or cut to it with an ellipsis: at the end, a name in the middle.
-
-    Examples
-    --------
-    >>> [fit(text, 7, name=True) for text in ("job-1", "training-17", "training-18")]
-    ['job-1  ', 'tra…-17', 'tra…-18']
-    """
+    """Pad to a width, or cut to it with an ellipsis: at the end, a name in the middle."""
     if width(text) > columns:
         ellipsis = ellipsis[: max(columns, 0)]
         room = columns - len(ellipsis)
@@ -137,13 +125,7 @@ def ratio(value: float, glyphs: Glyphs = UNICODE) -> str:
 
 
 def duration(seconds: float, glyphs: Glyphs = UNICODE) -> str:
-    """Return a time span in its two largest units.
-
-    Examples
-    --------
-    >>> [duration(x) for x in (0.5, 59, 3600, 100_000)]
-    ['0s', '59s', '1h 0m', '1d 3h']
-    """
+    """Return a time span in its two largest units."""
     if not math.isfinite(seconds):
         return glyphs.none
     whole = int(seconds)
@@ -153,13 +135,7 @@ def duration(seconds: float, glyphs: Glyphs = UNICODE) -> str:
 
 
 def amount(value: float) -> str:
-    """Return an amount in about six characters, with SI prefixes from a million up.
-
-    Examples
-    --------
-    >>> [amount(x) for x in (0, 0.25, 96000, 5.49e14)]
-    ['0', '0.25', '96,000', '549 T']
-    """
+    """Return an amount in about six characters, with SI prefixes from a million up."""
     if not math.isfinite(value):
         return str(value)
     if abs(value) >= 1e6:
@@ -174,15 +150,7 @@ def in_unit(resource: str, unit: str | None) -> str:
 
 
 def in_short(values: Mapping[str, float], units: Mapping[str, str | None]) -> str:
-    """Return amounts by resource in short, as in tables: ``4 cpu, 3.5 GiB of memory``.
-
-    Parameters
-    ----------
-    values : mapping
-        Resource to amount.
-    units : mapping
-        Resource to unit; what has none is shortened by SI prefixes.
-    """
+    """Return amounts by resource in short, as in tables: ``4 cpu, 3.5 GiB of memory``."""
     texts = []
     for resource, value in values.items():
         unit = units.get(resource)
@@ -197,11 +165,6 @@ def bar(
     """Return a bar from 0 to `end` as (role, characters) runs; the roles are those of `Glyphs`, or blank.
 
     What is used up to the fair share, what is used above it or still owed below it, a mark at the guarantee.
-
-    Examples
-    --------
-    >>> "".join(text for _, text in bar(0.25, 0.5, 0.75, end=1, columns=8, glyphs=UNICODE))
-    '██░░  ┃ '
     """
     cell = end / columns
     within = round(usage / cell) if fair_share < usage else int(usage / cell + 1e-9)

@@ -23,20 +23,7 @@ _COLUMNS = (
 
 
 def trail_text(trail: Trail, room: int = _WIDTH, glyphs: Glyphs = UNICODE) -> str:
-    """Return a trail as lines.
-
-    Parameters
-    ----------
-    trail : Trail
-    room : int
-        Columns of the terminal, for amounts.
-    glyphs : Glyphs
-        Characters that it has.
-
-    Returns
-    -------
-    str
-    """
+    """Return a trail as lines."""
     lines: list[str] = []
     for step in trail.steps:
         lines += [_head(trail.job, step), *_said(step.said, room, glyphs), ""]

@@ -16,21 +16,7 @@ __all__ = ["Row", "Tree"]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One shown row.
-
-    Attributes
-    ----------
-    element
-        Element shown, or the parent of what is left out where `is_rest` is set.
-    last
-        For every level below the root: is the row's ancestor there, or the row itself, the last sibling?
-    pools, operations
-        How many elements this row stands for beside itself: all below it if none of them is shown.
-    is_rest
-        The row stands only for the siblings left out.
-    children
-        Number of rows directly below.
-    """
+    """One shown row."""
 
     element: int
     last: tuple[bool, ...]
@@ -46,21 +32,7 @@ class Row:
 
 
 class Tree:
-    """Elements (pools with the root first, then operations) and their children.
-
-    Parameters
-    ----------
-    names
-        One name an element.
-    parents
-        Element → its pool, −1 for the root.
-    pool_count
-        How many of the elements are pools, root included.
-
-    Notes
-    -----
-    Building costs O(elements) in NumPy and O(pools) in Python; walking costs O(shown rows + their siblings).
-    """
+    """Elements (pools with the root first, then operations) and their children."""
 
     def __init__(
         self, names: Sequence[str | int], parents: Sequence[int] | np.ndarray, pool_count: int
@@ -97,24 +69,7 @@ class Tree:
     def select(
         self, size: np.ndarray, *, depth: int | None = None, top: int | None = None, operations: bool = False
     ) -> np.ndarray:
-        """Which elements to show: the root, and the largest whose parents are shown.
-
-        Parameters
-        ----------
-        size
-            One number an element; ties go to the smaller row.
-        depth
-            Deepest level shown (root 0); None for all.
-        top
-            Most elements shown, root included; None for all.
-        operations
-            Whether operations are shown too.
-
-        Returns
-        -------
-        numpy.ndarray
-            One truth value an element.
-        """
+        """Which elements to show: the root, and the largest whose parents are shown."""
         allowed = np.ones(len(self.parents), dtype=bool) if depth is None else self.depth <= depth
         if not operations:
             allowed[self.pool_count :] = False

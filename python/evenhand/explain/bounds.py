@@ -34,19 +34,7 @@ _FIFO = 1
 
 
 class Step(NamedTuple):
-    """What made the share of one element of the path.
-
-    Attributes
-    ----------
-    element : str or int
-    kind : {"pool", "operation"}
-    cause : str
-        Of `CAUSES`.
-    resource : str
-        The one that decided.
-    numbers : dict
-        What was compared on it.
-    """
+    """What made the share of one element of the path."""
 
     element: str | int
     kind: str

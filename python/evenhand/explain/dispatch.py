@@ -29,26 +29,7 @@ _NAME = kind_of_annotation("str | int")
 
 
 def find(plan: Plan, name: str | int, tables: tuple[str, ...]) -> tuple[str, int]:
-    """Return the table and row of a name.
-
-    Parameters
-    ----------
-    plan : Plan
-    name : str or int
-        An integer and its decimal text are the same name.
-    tables : tuple of str
-        Where to look, in this order.
-
-    Returns
-    -------
-    table : str
-    row : int
-
-    Raises
-    ------
-    KeyError
-        If none of the tables has it.
-    """
+    """Return the table and row of a name."""
     name = taken("why", "name", name, _NAME)
     wanted = str(name)
     for table in tables:

@@ -185,15 +185,7 @@ class Facts:
         return found
 
     def table(self, rows: Mapping[str, Mapping[str, float]], by: Iterable[str] = ()) -> dict[str, Any]:
-        """Return rows of amounts for an explanation, of the resources that play a part.
-
-        Parameters
-        ----------
-        rows : mapping
-            Quantity to resource to amount; a row without any is left out.
-        by : iterable of str, optional
-            Quantities that say which resources play a part; by default all.
-        """
+        """Return rows of amounts for an explanation, of the resources that play a part."""
         telling = [rows[one] for one in by if rows.get(one)] or list(rows.values())
         shown = [r for r in self.snapshot.resources if any(row.get(r) for row in telling)]
         found = {what: {r: row.get(r, 0.0) for r in shown} for what, row in rows.items() if row}

@@ -59,15 +59,7 @@ def holding(facts: Facts, element: int, used: NDArray[np.float64]) -> str:
 def share_rows(
     facts: Facts, element: int, used: NDArray[np.float64] | None = None
 ) -> dict[str, dict[str, float]]:
-    """Return usage and fair share of an element as amounts, by quantity.
-
-    Parameters
-    ----------
-    facts : Facts
-    element : int
-    used : array, optional
-        Its usage as shares of the cluster; by default that at the update.
-    """
+    """Return usage and fair share of an element as amounts, by quantity."""
     of = shares_of(facts, element)
     name = facts.short(element)
     rows = {

@@ -19,23 +19,7 @@ KINDS = ("numbers", "times", "operations", "requests", "pools", "nodes", "amount
 
 
 def recorded_of_victim(facts: Facts, allocation: int) -> Mapping[str, Mapping[str, Any]]:
-    """Return what was recorded when an allocation was taken: names and values by kind.
-
-    Parameters
-    ----------
-    facts : Facts
-    allocation : int
-        Its row.
-
-    Returns
-    -------
-    mapping of str to mapping
-        All kinds, of which any may be empty.
-
-    Notes
-    -----
-    The plan is made again with a recorder.
-    """
+    """Return what was recorded when an allocation was taken: names and values by kind."""
     trace = facts.plan._core.trace("allocation", allocation)
     taken = np.flatnonzero(trace["outcome"] == OUTCOMES.index("taken")).tolist()
     of: Any = trace.get("facts")

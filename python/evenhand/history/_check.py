@@ -63,25 +63,14 @@ class Checks:
             self.add(row, name, field, rule, value, wanted)
 
     def done(self) -> None:
-        """Raise the problems found so far.
-
-        Raises
-        ------
-        InputError
-            With at most the first 100 of them.
-        """
+        """Raise the problems found so far."""
         if self.problems:
             raise InputError(self.problems[:SHOWN], max(0, len(self.problems) - SHOWN))
 
 
 @contextmanager
 def as_written(what: str) -> Iterator[None]:
-    """Let plain values that are not as `to_dict` gives them be one error.
-
-    Raises
-    ------
-    InputError
-    """
+    """Let plain values that are not as `to_dict` gives them be one error."""
     try:
         yield
     except InputError:
@@ -92,13 +81,7 @@ def as_written(what: str) -> Iterator[None]:
 
 
 def amounts_of(what: str, amounts: Any, names: int, resources: int) -> NDArray[np.float64]:
-    """Return a table of amounts, a row a name and a column a resource.
-
-    Raises
-    ------
-    InputError
-        If it has another shape.
-    """
+    """Return a table of amounts, a row a name and a column a resource."""
     table = np.asarray(amounts, dtype=np.float64)
     if table.shape not in ((names, resources), *(((names,),) if resources == 1 else ())):
         said = f"amounts have the shape {table.shape}; it must be ({names}, {resources})"

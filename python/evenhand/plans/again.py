@@ -28,18 +28,7 @@ _PREEMPT, _RESERVE = ACTIONS.index("preempt"), ACTIONS.index("reserve")
 
 
 class Essence(NamedTuple):
-    """What makes two steps of two plans the same, by names.
-
-    Attributes
-    ----------
-    operation, request : str or None
-        The beneficiary; both None of a repair.
-    victims : frozenset of (str, str)
-        Allocations, each with the mode in which it leaves.
-    places : tuple of (str, str, str)
-        Action, name and node of everything that starts, resumes or is released, sorted. Where room is
-        reserved does not count: it is decided again when the start is due.
-    """
+    """What makes two steps of two plans the same, by names."""
 
     operation: str | None
     request: str | None
@@ -82,32 +71,7 @@ def essences(snapshot: Snapshot, decisions: Decisions) -> dict[int, Essence]:
 
 
 class Again:
-    """What is planned on a fresh snapshot from where an earlier plan began.
-
-    Parameters
-    ----------
-    plan : Plan
-        The earlier one: its policy, trigger, given values and the state that it started from count.
-    fresh : Snapshot
-    done : collection of int
-        Numbers of its steps that were carried out and show in the fresh snapshot.
-
-    Attributes
-    ----------
-    plan : Plan or None
-        What would be planned now; None if the nodes are gone that the earlier plan was of.
-
-    Raises
-    ------
-    InputError
-        If it is no snapshot, or the policy cannot plan on it.
-    ValueError
-        If it has other resources.
-
-    Notes
-    -----
-    One plan, and O(decisions).
-    """
+    """What is planned on a fresh snapshot from where an earlier plan began."""
 
     def __init__(self, plan: Plan, fresh: Snapshot, done: Collection[int] = ()) -> None:
         from evenhand.plans.planning import plan as make

@@ -39,17 +39,7 @@ class Found(NamedTuple):
 
 
 class Causes:
-    """Looks at the steps of a plan one by one; those that hold are carried out on the fresh numbers.
-
-    Parameters
-    ----------
-    plan : Plan
-    fresh : Snapshot
-
-    Notes
-    -----
-    Made in O(rows); a step costs O(its decisions × depth).
-    """
+    """Looks at the steps of a plan one by one; those that hold are carried out on the fresh numbers."""
 
     def __init__(self, plan: Plan, fresh: Snapshot) -> None:
         self.old, self.new = plan.snapshot, fresh

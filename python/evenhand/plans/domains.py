@@ -22,23 +22,7 @@ _Place = tuple[str, int]
 
 
 def check_domains(snapshots: Mapping[str, Snapshot]) -> None:
-    """Refuse domains that share a node, or that together cut a machine into more than it has.
-
-    Parameters
-    ----------
-    snapshots : mapping of str to Snapshot
-
-    Raises
-    ------
-    InputError
-        If a node's name stands in two snapshots, or the logical nodes of one ``physical`` machine have more
-        than it over several snapshots; each message names the snapshot.
-
-    Notes
-    -----
-    O(nodes). Logical nodes within the machine's own snapshot alone are left to the policy. What a machine's
-    snapshot does not count is not known to be too little.
-    """
+    """Refuse domains that share a node, or that together cut a machine into more than it has."""
     if len(snapshots) < 2:
         return
     place_of: dict[str, _Place] = {}

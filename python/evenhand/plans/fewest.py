@@ -21,21 +21,7 @@ __all__ = ["costs_in_vain", "fewest_numbers", "spent_budgets"]
 
 
 def fewest_numbers(columns: Mapping[str, NDArray[Any]], row: int) -> dict[str, Any]:
-    """Return what was proved of a decision's step.
-
-    Parameters
-    ----------
-    columns : mapping
-        Of the decisions; with ``minimum_cost`` and its like where victims were to be the fewest.
-    row : int
-        Of the decision.
-
-    Returns
-    -------
-    dict
-        ``cost``, ``lower_bound`` (no set with fewer makes room), ``proved`` (so none is smaller than this
-        one) and ``first`` (nor does one of the same size come first in the order); empty: nothing to prove.
-    """
+    """Return what was proved of a decision's step."""
     cost = columns.get("minimum_cost")
     if cost is None or cost[row] < 0:
         return {}
@@ -50,21 +36,7 @@ def fewest_numbers(columns: Mapping[str, NDArray[Any]], row: int) -> dict[str, A
 def spent_budgets(
     snapshot: Snapshot, columns: Mapping[str, NDArray[Any]], budget: int
 ) -> tuple[Diagnostic, ...]:
-    """Say where the search for the fewest victims ran out of its budget, or costs were too high for a proof.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    columns : mapping
-        Of the decisions.
-    budget : int
-        Branches that a search may look at.
-
-    Returns
-    -------
-    tuple of Diagnostic
-        At most one of a code.
-    """
+    """Say where the search for the fewest victims ran out of budget, or costs were too high to prove."""
     if "minimum_cost" not in columns:
         return ()
     spent = columns["minimum_spent"] != 0
@@ -90,19 +62,7 @@ def spent_budgets(
 
 
 def costs_in_vain(snapshot: Snapshot, settings: Any) -> tuple[Diagnostic, ...]:
-    """Say if rows' costs are not looked at, or are to be looked at and there are none.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    settings : object
-        Of the policy; without ``victim_cost`` there is nothing to say.
-
-    Returns
-    -------
-    tuple of Diagnostic
-        At most one.
-    """
+    """Say if rows' costs are not looked at, or are to be looked at and there are none."""
     kind = getattr(settings, "victim_cost", None)
     if kind is None:
         return ()

@@ -19,20 +19,7 @@ __all__ = ["taken_in_all"]
 
 
 def taken_in_all(snapshot: Snapshot, handed: Mapping[str, NDArray[Any]]) -> dict[int, dict[str, Any]]:
-    """Return by row the room that has been taken of leaving allocations, with what was taken before.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    handed : mapping
-        ``allocation`` (rows) and ``amounts`` (quanta): room of leaving allocations that their beneficiaries
-        take with a plan.
-
-    Returns
-    -------
-    dict of int to dict
-        Row to resource → amount, the setting ``room_taken``.
-    """
+    """Return by row the room that has been taken of leaving allocations, with what was taken before."""
     rows, quanta = handed["allocation"].tolist(), np.array(handed["amounts"], np.int64)
     settings, quantum = snapshot.settings("allocations"), snapshot.quantum
     for place, row in enumerate(rows):

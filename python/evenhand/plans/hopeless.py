@@ -31,24 +31,7 @@ _WHY = {  # of one, of several
 
 
 def never_fitting(snapshot: Snapshot, policy: Any) -> tuple[Diagnostic, ...]:
-    """Return a diagnostic if requests of a snapshot can never start.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    policy : policy
-        Its ``reads`` has the fields that decide: limits and tags that it does not read hold back nothing.
-
-    Returns
-    -------
-    tuple of Diagnostic
-        As of `told`.
-
-    Notes
-    -----
-    O(requests + shapes × nodes), where a shape is what requests need on which nodes. Nodes that are not
-    schedulable now count: they may come back.
-    """
+    """Return a diagnostic if requests of a snapshot can never start."""
     owner = np.asarray(snapshot._core.column("requests", "operation"))
     why = reasons_never_to_start(snapshot, policy)
     return told(why, snapshot.names("requests"), owner, snapshot.names("operations"))
@@ -57,25 +40,7 @@ def never_fitting(snapshot: Snapshot, policy: Any) -> tuple[Diagnostic, ...]:
 def told(
     why: NDArray[np.uint8], names: Sequence[Any], owner: NDArray[Any], operations: Sequence[Any]
 ) -> tuple[Diagnostic, ...]:
-    """Return one diagnostic for all requests that can never start, or none.
-
-    Parameters
-    ----------
-    why : ndarray of uint8
-        Of `reasons_never_to_start`.
-    names : sequence
-        Of the requests.
-    owner : ndarray of int
-        Their operations, by row.
-    operations : sequence
-        Names of these.
-
-    Returns
-    -------
-    tuple of Diagnostic
-        ``elements`` are the operations; ``numbers`` have how many ``requests`` of how many, the ``names`` of
-        the first few, and for which reason how many: ``node``, ``copies``, ``limit``.
-    """
+    """Return one diagnostic for all requests that can never start, or none."""
     rows = np.flatnonzero(why)
     if not len(rows):
         return ()
@@ -95,23 +60,7 @@ def told(
 def reasons_never_to_start(
     rows: Snapshot, policy: Any, where: Snapshot | None = None, capacity: NDArray[np.int64] | None = None
 ) -> NDArray[np.uint8]:
-    """Return by request why it can never start: 0 where it may.
-
-    Parameters
-    ----------
-    rows : Snapshot
-        Whose requests.
-    policy : policy
-    where : Snapshot, optional
-        What has their nodes and pools, by name; by default the same.
-    capacity : ndarray of int64, shape (nodes, resources), optional
-        The most that nodes of `where` have at any time; by default what they have there.
-
-    Returns
-    -------
-    ndarray of uint8, shape (requests,)
-        1: no node has as much; 2: all nodes have not as much at once; 3: a limit.
-    """
+    """Return by request why it can never start: 0 where it may."""
     where = rows if where is None else where
     core, reads = rows._core, getattr(policy, "reads", {})
     count = rows.request_count

@@ -22,27 +22,7 @@ _OF_OPERATION = ("kind", "user", "project", "account", "partition", "qos")
 
 
 def instead(again: Again, plan: Plan, rows: list[int], step: int) -> list[Found]:
-    """Say what a fresh plan does instead of a step, where nothing that changed spoils the step by itself.
-
-    Parameters
-    ----------
-    again : Again
-        The fresh plan.
-    plan : Plan
-        The earlier one.
-    rows : list of int
-        The step's decisions.
-    step : int
-
-    Returns
-    -------
-    list of Found
-        At least one: of victims that would be spared, or else of the step's first decision.
-
-    Notes
-    -----
-    O(decisions of the step and of those steps of the fresh plan that serve the same).
-    """
+    """Say what a fresh plan does instead of a step, where nothing that changed spoils the step by itself."""
     was = again.before[step]
     now = again.serving(was)
     first = rows[0]

@@ -17,18 +17,7 @@ __all__ = ["KeptPlan"]
 
 
 class KeptPlan:
-    """All that `evenhand.plans.columns.CorePlan` reports, read off another one.
-
-    Parameters
-    ----------
-    plan : Plan
-        Whose core it is.
-
-    Notes
-    -----
-    Made in O(rows of the snapshot) and what the refusals cost. A trace needs the plan made again: that is
-    done when one is asked for.
-    """
+    """All that `evenhand.plans.columns.CorePlan` reports, read off another one."""
 
     def __init__(self, plan: Plan) -> None:
         core = plan._core

@@ -25,17 +25,7 @@ class _Again(Protocol):
 
 
 class LivePlan(Plan):
-    """A plan that a live cluster made: its decisions are known, its snapshot and the rest are made again.
-
-    Parameters
-    ----------
-    policy : policy
-    on : trigger
-    near : Near or None
-        Its decisions by name; None: there are none.
-    again : object
-        ``plan()`` returns the equal plan of the frozen cluster, ``snapshot()`` the cluster as it was.
-    """
+    """A plan that a live cluster made: its decisions are known, its snapshot and the rest are made again."""
 
     _near: Near | None
     _again: _Again

@@ -28,24 +28,7 @@ _ENDLESS = 2**60  # what is counted elsewhere
 
 
 class Live:
-    """What is used and what is free; work that is leaving counts as gone.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-
-    Attributes
-    ----------
-    usage : array of int64, (E, R)
-        Of every element: pools, the root first, then operations.
-    free : array of int64, (N + 1, R)
-        Of every node, the last row (`CLUSTER`) of the cluster; negative where more is used than there
-        is. What is counted elsewhere, on nodes or for the cluster as a whole, is always free in a row.
-
-    Notes
-    -----
-    Built in O(allocations + elements); a change costs O(depth).
-    """
+    """What is used and what is free; work that is leaving counts as gone."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         core = snapshot._core
@@ -113,22 +96,7 @@ def limits(snapshot: Snapshot) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
 
 
 def repairs(snapshot: Snapshot, decisions: Decisions) -> dict[int, dict[str, Any]]:
-    """Return the violated limit and the usage at that moment, by the row of the decision that repairs it.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    decisions : Decisions
-
-    Returns
-    -------
-    dict of int to dict
-        ``limits`` and ``usage`` by resource, of those resources that are over.
-
-    Notes
-    -----
-    O(1) without repairs, else O(allocations + decisions × depth).
-    """
+    """Return the violated limit and the usage at that moment, by the row of the decision that repairs it."""
     from evenhand.plans.columns import objects
 
     violated = decisions.column("violated")

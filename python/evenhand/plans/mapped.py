@@ -36,24 +36,7 @@ def answers(planner: Any) -> dict[str, Any]:
 
 
 class MappedCore:
-    """All that `evenhand.plans.columns.CorePlan` reports, of a planner of a live cluster.
-
-    Parameters
-    ----------
-    said : mapping
-        What `answers` returned, and ``groups`` after decisions were taken back.
-    rows : mapping of str to array of int
-        Table to the live row of each row of the snapshot.
-    pools : int
-    memory : mapping of str to str
-        Column of the memory to the table that it is of.
-    trace : callable
-        Returns what a kind of row met, of (kind, live row).
-
-    Notes
-    -----
-    Rows that came after the update have nothing in columns of the update.
-    """
+    """All that `evenhand.plans.columns.CorePlan` reports, of a planner of a live cluster."""
 
     def __init__(
         self,

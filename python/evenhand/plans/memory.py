@@ -33,17 +33,7 @@ _ELEMENTS_LEFT = ("state_element_left", "pools and operations")
 
 
 def fingerprint(policy: Any) -> str:
-    """Return a digest of a policy's settings, but for those that say when it plans.
-
-    Parameters
-    ----------
-    policy : policy
-        Anything with ``to_dict()``.
-
-    Returns
-    -------
-    str
-    """
+    """Return a digest of a policy's settings, but for those that say when it plans."""
     timing = getattr(policy.settings, "TIMING", ())
     settings = {k: v for k, v in policy.to_dict().items() if k not in timing}
     if (pace := getattr(policy.settings, "pace", None)) is not None and pace.is_off:
@@ -52,16 +42,7 @@ def fingerprint(policy: Any) -> str:
 
 
 def mark(policy: Any) -> str:
-    """Return what a state says of the policy whose plan left it: its system and the digest of its settings.
-
-    Parameters
-    ----------
-    policy : policy
-
-    Returns
-    -------
-    str
-    """
+    """Return what a state says of the policy that left it: its system and the digest of its settings."""
     return _marked(policy, fingerprint(policy))
 
 
@@ -72,36 +53,7 @@ def _marked(policy: Any, settings: str) -> str:
 def read_memory(
     snapshot: Snapshot, policy: Any, state: State | None
 ) -> tuple[dict[str, Any], tuple[Diagnostic, ...]]:
-    """Return what a state remembers by the snapshot's rows, as the core takes it.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        What is.
-    policy : policy
-        Policy that starts from the state.
-    state : State or None
-        What the plan before left; None: nothing is remembered.
-
-    Returns
-    -------
-    columns : dict of str to array
-        Those that the policy's system declares: instants (int64 microseconds) and codes (uint8), one row an
-        element (pools, the root first, then operations), a node, an operation or a request; and lists of
-        names, beside the row that each is of.
-    diagnostics : tuple of Diagnostic
-        Names that left; changed settings; another system.
-
-    Raises
-    ------
-    InputError
-        If the snapshot is older than the state.
-
-    Notes
-    -----
-    O(elements + nodes + rows of the state). Where a node of the snapshot has an ``overcommitted_since`` of
-    its own, the core takes that in the place of the state's.
-    """
+    """Return what a state remembers by the snapshot's rows, as the core takes it."""
     if state is not None:
         state.check_clock(snapshot.now)
     columns: dict[str, Any] = {}
@@ -261,23 +213,7 @@ class LiveRows(Protocol):
 def next_state(
     snapshot: Snapshot | LiveRows, policy: Any, before: State, memory: Mapping[str, NDArray[Any]]
 ) -> State:
-    """Return what the next plan starts from.
-
-    Parameters
-    ----------
-    snapshot : Snapshot or LiveRows
-        What has the rows that the memory is of.
-    policy : policy
-    before : State
-        What the plan's update left; of a system without fair shares, the plan's instant alone.
-    memory : mapping
-        The core's columns, as in `read_memory`.
-
-    Returns
-    -------
-    State
-        Rows in which any column has something to remember.
-    """
+    """Return what the next plan starts from."""
     tables: dict[str, Any] = {}
     for table, declared in _by_table(policy):
         if declared[0].many:

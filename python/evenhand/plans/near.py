@@ -43,28 +43,7 @@ class Rows(Protocol):
 
 
 class Near:
-    """What decisions refer to, by name; it stands in the place of a snapshot.
-
-    Parameters
-    ----------
-    rows : Rows
-        As they were when the decisions were made.
-    planner : _core.Planner
-        What decided last.
-    named : _core.NamedDecisions
-        Its decisions.
-    now : int
-        When it decided, in microseconds.
-
-    Attributes
-    ----------
-    taken
-        As `Plan.taken`.
-
-    Notes
-    -----
-    O(decisions).
-    """
+    """What decisions refer to, by name; it stands in the place of a snapshot."""
 
     def __init__(self, rows: Rows, planner: Any, named: Any, now: int) -> None:
         self._base, self._named, self._at = rows.base, named, now
@@ -128,15 +107,7 @@ class Near:
 
 
 class LiveDecisions(Decisions):
-    """Decisions of a live cluster: what they say costs O(decisions), their columns a snapshot.
-
-    Parameters
-    ----------
-    near : Near or None
-        None: nothing is decided.
-    entire : callable
-        Returns the same decisions of the frozen cluster.
-    """
+    """Decisions of a live cluster: what they say costs O(decisions), their columns a snapshot."""
 
     __slots__ = ("_chosen", "_entire", "_near")
 

@@ -38,17 +38,7 @@ def base_of(policy: Any) -> type[Any] | None:
 
 
 def overridden(policy: Any) -> str | None:
-    """Return what a subclass of a system's policy has in the place of its base's, as ``"Class.name"``.
-
-    Parameters
-    ----------
-    policy : policy
-
-    Returns
-    -------
-    str or None
-        The first that may change a decision; None: it decides as its base does, or it is none of these.
-    """
+    """Return what a subclass of a system's policy has in the place of its base's, as ``"Class.name"``."""
     base = base_of(policy)
     if base is None or type(policy) is base:
         return None
@@ -64,21 +54,7 @@ def overridden(policy: Any) -> str | None:
 
 
 def expect_unchanged(function: str, policy: Any, does: str) -> None:
-    """Refuse a subclass of a system's policy whose own rules would not be asked.
-
-    Parameters
-    ----------
-    function : str
-        For the problem.
-    policy : policy
-    does : str
-        What does not ask: "a Cluster", "a simulation".
-
-    Raises
-    ------
-    InputError
-        It names what is overridden.
-    """
+    """Refuse a subclass of a system's policy whose own rules would not be asked."""
     if (what := overridden(policy)) is None:
         return
     base = base_of(policy)
@@ -91,12 +67,7 @@ def expect_unchanged(function: str, policy: Any, does: str) -> None:
 
 
 def expect_acting(function: str, policy: Any, does: str) -> None:
-    """Refuse a policy that cannot act by itself as time goes by; parameters are those of `expect_unchanged`.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a policy that cannot act by itself as time goes by; see `expect_unchanged`."""
     expect_unchanged(function, policy, does)
     kind = type(policy)
     acts = getattr(kind, "acts", None)

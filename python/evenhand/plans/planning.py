@@ -193,21 +193,7 @@ def _one(snapshot: Any, policy: Any, state: Any, on: Any, given: Any, waited: fl
 
 
 def waited_for(function: str, value: Any, state: Any) -> float:
-    """Return for how many seconds all has been as it is.
-
-    Parameters
-    ----------
-    function : str
-        For the problem.
-    value : object
-        What was given.
-    state : object
-        What was given beside it, which must be None.
-
-    Raises
-    ------
-    InputError
-    """
+    """Return for how many seconds all has been as it is."""
     expect(state is None, function, "as_if_waiting", value, "absent where a state is given")
     try:
         seconds = float(one_duration(value))
@@ -234,19 +220,7 @@ def _waiting(first: State, seconds: float) -> State:
 
 
 def expect_policy(function: str, policy: Any) -> None:
-    """Refuse what is no policy.
-
-    Parameters
-    ----------
-    function : str
-        For the problem.
-    policy : object
-        What was given.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse what is no policy."""
     planner = None if isinstance(policy, type) else getattr(policy, "plan", None)
     usable = callable(planner) and hasattr(policy, "settings")
     expect(usable, function, "policy", policy, "one of evenhand.policies")

@@ -13,21 +13,7 @@ __all__ = ["queue_numbers"]
 
 
 def queue_numbers(columns: Mapping[str, NDArray[Any]], row: int) -> dict[str, Any]:
-    """Return what was counted for a decision.
-
-    Parameters
-    ----------
-    columns : mapping
-        Of the decisions; with ``queue`` and its like where a queue's count decides.
-    row : int
-        Of the decision.
-
-    Returns
-    -------
-    dict
-        ``queue``, ``count`` (jobs that ran in it and below it, or slots of it in use), ``most`` (how many
-        may), and in a tree of queues ``level`` (how far below the queue the job is) and ``seq_no``.
-    """
+    """Return what was counted for a decision."""
     names = columns.get("queue")
     if names is None or not str(names[row]):
         return {}

@@ -23,21 +23,7 @@ _START, _PREEMPT = map(ACTIONS.index, ("start", "preempt"))
 
 
 def of_input(snapshot: Snapshot, policy: Any) -> tuple[Diagnostic, ...]:
-    """Return what can hardly be meant of a snapshot under a policy.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    policy : policy
-
-    Returns
-    -------
-    tuple of Diagnostic
-
-    Notes
-    -----
-    O(cells).
-    """
+    """Return what can hardly be meant of a snapshot under a policy."""
     system = getattr(policy, "RECORD", None)
     place = getattr(system, "implausible_at", "")
     own = named(place)(snapshot, policy.settings) if place else ()
@@ -46,18 +32,7 @@ def of_input(snapshot: Snapshot, policy: Any) -> tuple[Diagnostic, ...]:
 
 
 def of_plan(plan: Plan, found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Return a plan's diagnostics: those found, those of its input and of its shares, and what it leaves.
-
-    Parameters
-    ----------
-    plan : Plan
-    found : iterable of Diagnostic
-
-    Returns
-    -------
-    tuple of Diagnostic
-        A gang that runs in part is told as it is after the plan.
-    """
+    """Return a plan's diagnostics: those found, those of its input and of its shares, and what it leaves."""
     of_shares = plan.shares.diagnostics if plan.policy.RECORD.shares else ()
     known = [*found, *of_input(plan.snapshot, plan.policy), *of_shares]
     once = {(d.code, d.elements, d.message): d for d in known if d.code != "gang_in_part"}

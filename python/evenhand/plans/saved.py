@@ -50,14 +50,7 @@ def packed_as(path: str | os.PathLike[str], text: str) -> bytes:
 
 
 def saved(plan: Plan) -> str:
-    """Return a plan with all that it was made from.
-
-    Raises
-    ------
-    InputError
-        If it was made of values that were given, of commands that its snapshot does not have, or by a policy
-        that no file can name.
-    """
+    """Return a plan with all that it was made from."""
     return _text(_data(plan))
 
 
@@ -110,13 +103,7 @@ def load(path: str | os.PathLike[str]) -> Plan:
 
 
 def opened(text: str) -> Plan:
-    """Return a saved plan, made again from what it was made from.
-
-    Raises
-    ------
-    InputError
-        If it is not complete, is of another version's form, or decides otherwise now.
-    """
+    """Return a saved plan, made again from what it was made from."""
     data = _read(text)
     plan = _made(data)
     if plan.decisions.to_list() != data["decisions"]:

@@ -26,25 +26,7 @@ _WRITTEN = {
 
 
 def trigger_of(text: str, snapshot: Snapshot, record: System) -> Any:
-    """Return the trigger that a text stands for.
-
-    Parameters
-    ----------
-    text : str
-    snapshot : Snapshot
-        Has the node, or the commands.
-    record : System
-        Of the policy that is to act.
-
-    Returns
-    -------
-    trigger
-
-    Raises
-    ------
-    ValueError
-        If the system does not act on it, or the snapshot has no such node.
-    """
+    """Return the trigger that a text stands for."""
     kind, _, name = text.partition(":")
     given = "heartbeat:NODE" if kind == "heartbeat" and name else text
     its = [form for trigger in record.triggers for form in _forms(trigger, record)]
@@ -74,13 +56,7 @@ def _forms(trigger: type[Any], record: System) -> Sequence[str]:
 
 
 def words_of(on: Any, snapshot: Snapshot) -> str | list[str]:
-    """Return the text that stands for a trigger; of several heartbeats a list.
-
-    Raises
-    ------
-    ValueError
-        If there is none: commands that are not the snapshot's.
-    """
+    """Return the text that stands for a trigger; of several heartbeats a list."""
     if isinstance(on, tuple):
         return [f"heartbeat:{one.node}" for one in on]
     match on:

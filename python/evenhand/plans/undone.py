@@ -17,24 +17,7 @@ __all__ = ["without_steps"]
 
 
 def without_steps(plan: Plan, undone: Collection[int]) -> State:
-    """Return the state of a plan in which some steps have left nothing.
-
-    Parameters
-    ----------
-    plan : Plan
-    undone : collection of int
-        Numbers of steps in which no job was asked to leave.
-
-    Returns
-    -------
-    State
-        What is remembered of their beneficiaries, victims and nodes is as in the state that the plan started
-        from, unless another step has it too; pools have so many victims fewer. Without such steps the plan's.
-
-    Notes
-    -----
-    O(decisions + rows of the state).
-    """
+    """Return the state of a plan in which some steps have left nothing."""
     after, before = plan.state, plan.state_before
     steps = [step for step in plan.steps() if step.victims]
     undone = {step.number for step in steps if step.number in undone}

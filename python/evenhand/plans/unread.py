@@ -25,25 +25,7 @@ _LEFT = {
 
 
 def unread_fields(snapshot: Snapshot, policy: Any) -> tuple[Diagnostic, ...]:
-    """Return a diagnostic if rows have values that the policy does not read.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    policy : policy
-        Its ``reads`` has the fields that it reads, by table; empty or absent: nothing is reported.
-
-    Returns
-    -------
-    tuple of Diagnostic
-        One for all, ``numbers`` having the fields by table; values that equal their defaults do not count,
-        nor does what plans leave in a snapshot. A table of which nothing is read stands in the message by its
-        name alone.
-
-    Notes
-    -----
-    O(cells of the snapshot), once for all plans of it.
-    """
+    """Return a diagnostic if rows have values that the policy does not read."""
     reads = getattr(policy, "reads", {})
     if not reads:
         return ()
@@ -76,18 +58,7 @@ def _said_for_others(snapshot: Snapshot, table: str, system: str) -> list[str]:
 
 
 def unread_settings(policy: Any) -> tuple[Diagnostic, ...]:
-    """Return a diagnostic if a policy has settings that no plan reads, other than the defaults.
-
-    Parameters
-    ----------
-    policy : policy
-        The model of its settings names them in ``UNREAD``.
-
-    Returns
-    -------
-    tuple of Diagnostic
-        One for all, or none; ``numbers`` has the settings.
-    """
+    """Return a diagnostic if a policy has settings that no plan reads, other than the defaults."""
     settings = getattr(policy, "settings", None)
     fields = getattr(type(settings), "model_fields", {})
     names = [

@@ -43,28 +43,7 @@ class Stopped(Exception):
 
 @dataclass(frozen=True)
 class Job:
-    """What all points of a sweep have in common; it is sent to a worker once.
-
-    Attributes
-    ----------
-    snapshot : Snapshot
-        With the pools that the workload brings.
-    policies : tuple
-    workload : Workload or None
-        None: a plan a point.
-    metrics : tuple of str, or None
-        Those that are kept; None: all.
-    until, warm_up : number
-        As of `evenhand.simulate` and `evenhand.simulate.measure`.
-    rng : int or None
-        As of `evenhand.simulate`: the same for every point.
-    state, on, as_if_waiting
-        As of `evenhand.plan`.
-    clocks : mapping
-        As of `evenhand.simulate`; a point's own come first.
-    most_preemptions : number, optional
-        A simulation with more of them after the warm-up is ended.
-    """
+    """What all points of a sweep have in common; it is sent to a worker once."""
 
     snapshot: Snapshot
     policies: tuple[Any, ...]
@@ -100,19 +79,7 @@ class Job:
         return made | {"workload": self.workload.fingerprint, "seed": seed_of(self.rng)}
 
     def run(self, point: Point, check: Callable[[Simulation], None] = lambda _: None) -> dict[str, float]:
-        """Return the metrics of a point.
-
-        Parameters
-        ----------
-        point : mapping
-        check : callable
-            Is handed the simulation now and then; what it raises ends it.
-
-        Raises
-        ------
-        InputError
-            If the snapshot or a policy refuses a setting, or the simulation is ended early.
-        """
+        """Return the metrics of a point."""
         if self.workload is None:
             snapshot, policy, _ = applied(self.snapshot, self.policies[point.get("policy", 0)], point)
             return self._kept(plan_metrics(self.planned(snapshot, policy)))
@@ -135,13 +102,7 @@ class Job:
         return self._kept(compute(record_of(run.result()), warm_up=self.warm_up))
 
     def keeping(self, metrics: Iterable[str]) -> Job:
-        """Return the job with the metrics that are wanted.
-
-        Raises
-        ------
-        InputError
-            If there is none of a name.
-        """
+        """Return the job with the metrics that are wanted."""
         wanted = tuple(taken("sweep", "metrics", metrics, _NAMES))
         if self.workload is None:
             known = [*plan_metrics(self.planned(self.snapshot, self.policies[0]))]

@@ -22,26 +22,7 @@ _LINE = re.compile(rb'({.*), "digest": "([0-9a-f]{32})"}')
 
 
 class Journal:
-    """A file of finished points: a head with the sweep's fingerprint, then a line a point.
-
-    Parameters
-    ----------
-    path : str or path-like
-        Made if it is not there. A last line that is only half there is cut off; any other that is not as it
-        was written is refused.
-    fingerprint : str
-        Of the sweep.
-
-    Attributes
-    ----------
-    done : dict of int to outcome
-        What is in it.
-
-    Raises
-    ------
-    InputError
-        If it is of another sweep, or no such file.
-    """
+    """A file of finished points: a head with the sweep's fingerprint, then a line a point."""
 
     def __init__(self, path: str | os.PathLike[str], fingerprint: str) -> None:
         self._path = os.fspath(path)

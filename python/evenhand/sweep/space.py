@@ -106,21 +106,7 @@ def between(low: float, high: float, *, log: bool = False) -> Between:
 
 
 class Space:
-    """Names of settings, and the values that each of them takes.
-
-    Parameters
-    ----------
-    given : mapping of str to values
-        A sequence of values or `Between`; of ``policy`` policies, or a mapping of labels to policies.
-    policy : policy or None
-        What settings are of where the space has no policies.
-
-    Attributes
-    ----------
-    values : dict of str to tuple or Between
-        Of ``policy``, places in `policies`.
-    policies, labels : tuple
-    """
+    """Names of settings, and the values that each of them takes."""
 
     def __init__(self, given: Any, policy: Any) -> None:
         right = isinstance(given, Mapping) and len(given) > 0
@@ -186,13 +172,7 @@ class Space:
         ]
 
     def listed(self, points: Any) -> list[Point]:
-        """Return points that were given, with the places of their policies.
-
-        Raises
-        ------
-        InputError
-            If one lacks a name of the space, or has another.
-        """
+        """Return points that were given, with the places of their policies."""
         found = []
         listed = isinstance(points, Iterable) and not isinstance(points, str | bytes | type | Mapping)
         expect(listed, "sweep", "points", points, "a list of objects")
@@ -236,26 +216,7 @@ class Space:
 
 
 def applied(snapshot: Snapshot, policy: Any, point: Point) -> tuple[Snapshot, Any, dict[str, Any]]:
-    """Return what a point makes of a snapshot and a policy, and its clocks.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    policy : policy
-    point : mapping
-        A name is a setting of the policy (``pace.victim_cooldown``), one of its clocks
-        (``heartbeat_period``), or a table, a row and a field: ``pools.research.weight``,
-        ``pools.research.strong_guarantee.cpu``; what is no field of the table is a setting of the row.
-
-    Returns
-    -------
-    snapshot, policy, clocks
-
-    Raises
-    ------
-    InputError
-        If there is nothing of a name, or a value breaks a rule.
-    """
+    """Return what a point makes of a snapshot and a policy, and its clocks."""
     clocks: dict[str, Any] = {}
     settings: dict[str, Any] = {}
     tables: dict[str, Any] = {}

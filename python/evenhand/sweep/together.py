@@ -38,25 +38,7 @@ def families(job: Job, points: Iterable[Numbered]) -> list[list[Numbered]]:
 def together(
     job: Job, points: Sequence[Point], begun: Simulation | None, check: Check
 ) -> tuple[list[Outcome | None], list[tuple[list[int], Simulation | None]]]:
-    """Run points until the end of the first one's simulation.
-
-    Parameters
-    ----------
-    job : Job
-    points : sequence of mapping
-        A family, or a part of one.
-    begun : Simulation, optional
-        Their run so far.
-    check : callable
-        As of `Job.run`.
-
-    Returns
-    -------
-    outcomes : list
-        Of each point; None: it came apart from the first.
-    apart : list of (places, Simulation or None)
-        Those, in parts that are alike so far, each with its run until shortly before it came apart.
-    """
+    """Run points until the end of the first one's simulation."""
     if len(points) == 1 and begun is None:
         return [_said(lambda: job.run(points[0], check))], []
     outcomes: list[Outcome | None] = [None] * len(points)

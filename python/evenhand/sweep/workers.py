@@ -38,17 +38,7 @@ def outcomes(
     executor: Executor | None,
     workers: int | None,
 ) -> Iterator[tuple[int, Outcome]]:
-    """Yield what comes of points with their numbers, in the order in which they are done.
-
-    Parameters
-    ----------
-    job : Job
-    points : iterable of (number, point)
-    executor : Executor, optional
-        By default threads; the core leaves the interpreter to others while it works.
-    workers : int, optional
-        How many there are; by default as many as the executor says or the machine has processors.
-    """
+    """Yield what comes of points with their numbers, in the order in which they are done."""
     count = workers or getattr(executor, "_max_workers", None) or os.cpu_count() or 1
     name = job.fingerprint
     ending = _ENDING.setdefault(name, Event())

@@ -46,21 +46,7 @@ class Machines:
 
 
 def make(work: Work, resources: Sequence[str], nodes: int, utilization: float, seed: int) -> Machines:
-    """Size `nodes` nodes for the running work and place it on them.
-
-    Parameters
-    ----------
-    work
-        Operations with their running allocations.
-    resources
-        Names of the resources, (R,).
-    nodes
-        How many nodes.
-    utilization
-        Part of the cluster's cpu that is in use.
-    seed
-        Seed of the cluster.
-    """
+    """Size `nodes` nodes for the running work and place it on them."""
     count = np.bincount(work.profile, weights=work.running, minlength=len(PROFILES)).astype(np.int64)
     growth = dict.fromkeys(resources, 1.0)
     while True:

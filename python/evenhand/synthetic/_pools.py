@@ -97,21 +97,7 @@ def _word(words: Sequence[str], first: int, number: int) -> str:
 def columns(
     tree: Tree, resources: Sequence[str], total: NDArray[np.int64], usage: NDArray[np.int64], seed: int
 ) -> dict[str, Column]:
-    """Return the table of pools.
-
-    Parameters
-    ----------
-    tree
-        Shape and names.
-    resources
-        Names of the resources, (R,).
-    total
-        Capacity of the cluster, (R,).
-    usage
-        Usage of each pool's own operations, (P, R).
-    seed
-        Seed of the cluster.
-    """
+    """Return the table of pools."""
     count = len(tree)
     weights = (1, 1, 1, 2, 3, 5, 0.5, 10)
     table: dict[str, Column] = {

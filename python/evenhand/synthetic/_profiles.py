@@ -7,31 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Profile:
-    """A kind of workload.
-
-    Attributes
-    ----------
-    processors_per_node, nodes : int
-        Of the recorded machine.
-    load : float
-        Processor-seconds of all jobs, over those of the machine between the first submission and the last.
-    sizes : tuple of number
-        Part of the sessions whose jobs have 1, 2, 4, 8, ... processors.
-    log_run, log_run_by_size, spread : float
-        Binary logarithm of run times in seconds: mean of jobs of one processor, how much it grows with each
-        doubling of the size, standard deviation around that.
-    alike : float
-        Correlation of these logarithms, less what the size explains, between jobs of one session.
-    longest : float
-        Where run times are cut, in seconds: so that a job has as much work on average as recorded.
-    hours, days : tuple of number
-        How busy each hour of the day is, and each day of the week from Monday on; 1 on average.
-    users : int
-    zipf : float
-        Sessions of the n-th most active user are as n to the power of minus this.
-    jobs_per_session, gap : float
-        Mean number of jobs, and mean seconds between two of them.
-    """
+    """A kind of workload."""
 
     processors_per_node: int
     nodes: int

@@ -28,13 +28,6 @@ class Stream:
     column changes no other. Only integer arithmetic and correctly rounded
     floating-point operations are used: no logarithms, powers or pairwise sums,
     whose last bit differs between machines.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of the cluster; taken modulo 2**64.
-    label : str
-        What the numbers are for.
     """
 
     def __init__(self, seed: int, label: str) -> None:

@@ -83,21 +83,7 @@ def shapes(resources: Sequence[str]) -> NDArray[np.int64]:
 def make(
     tree: _pools.Tree, resources: Sequence[str], operations: int, allocations: int, excess: float, seed: int
 ) -> Work:
-    """Make operations of Zipf sizes, `allocations` running and about (excess - 1) times as many waiting.
-
-    Parameters
-    ----------
-    tree
-        Pools that the operations go to.
-    resources
-        Names of the resources, (R,).
-    operations, allocations
-        How many operations, and allocations that run.
-    excess
-        Demand of cpu in units of its usage; at least 1.
-    seed
-        Seed of the cluster.
-    """
+    """Make operations of Zipf sizes, `allocations` running and about (excess - 1) times as many waiting."""
     pool = _pools.homes(tree, operations, seed)
     wanted = _sizes(operations, allocations * excess, seed)
     profile, gang = _profiles(wanted, "gpu" in resources, seed)

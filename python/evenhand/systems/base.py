@@ -228,13 +228,7 @@ class Policy:
             planner.rows_came(table, np.array([*found], np.int32), self._later(stage, table, found))
 
     def _later(self, stage: LiveRows, table: str, rows: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
-        """Return columns of rows that came or changed, a cell for each; their settings are by row.
-
-        Raises
-        ------
-        InputError
-            If what they say does not fit, or no longer does what other rows say.
-        """
+        """Return columns of rows that came or changed, a cell for each; their settings are by row."""
         raise NotImplementedError
 
     @classmethod

@@ -22,22 +22,7 @@ __all__ = ["from_dict", "from_name", "from_toml", "toml_of", "written"]
 
 
 def from_dict(data: dict[str, Any]) -> Policy:
-    """Return the policy that ``policy.to_dict()`` described.
-
-    Parameters
-    ----------
-    data : dict
-        ``system``, ``preset`` (the system's default) and settings by their names.
-
-    Returns
-    -------
-    policy
-
-    Raises
-    ------
-    InputError
-        If the system, the preset or a setting is unknown, or a setting breaks a rule.
-    """
+    """Return the policy that ``policy.to_dict()`` described."""
     settings = dict(data)
     system = settings.pop("system", None)
     if system not in SYSTEMS:
@@ -48,24 +33,7 @@ def from_dict(data: dict[str, Any]) -> Policy:
 
 
 def from_name(name: str, **settings: Any) -> Policy:
-    """Return the policy of a name such as ``"ytsaurus"`` or ``"ytsaurus:upstream"``.
-
-    Parameters
-    ----------
-    name : str
-        System and, after a colon, preset.
-    **settings
-        Settings that differ from the preset.
-
-    Returns
-    -------
-    policy
-
-    Raises
-    ------
-    InputError
-        As `from_dict`.
-    """
+    """Return the policy of a name such as ``"ytsaurus"`` or ``"ytsaurus:upstream"``."""
     system, _, preset = name.partition(":")
     return from_dict({"system": system, **({"preset": preset} if preset else {}), **settings})
 
@@ -99,23 +67,7 @@ def from_toml(path: str | os.PathLike[str]) -> Policy:
 
 
 def written(function: str, policy: Any) -> dict[str, Any]:
-    """Return a policy as plain values of which `from_dict` makes the same again.
-
-    Parameters
-    ----------
-    function : str
-        For the problem.
-    policy : policy
-
-    Returns
-    -------
-    dict
-
-    Raises
-    ------
-    InputError
-        If a file cannot say what it is: it is of no system, or a subclass of a system's policy.
-    """
+    """Return a policy as plain values of which `from_dict` makes the same again."""
     to_dict = getattr(policy, "to_dict", None)
     said: dict[str, Any] = to_dict() if callable(to_dict) else {}
     known = SYSTEMS.get(said.get("system", ""))
@@ -133,22 +85,7 @@ def written(function: str, policy: Any) -> dict[str, Any]:
 
 
 def toml_of(policy: Any) -> str:
-    """Return a policy as the text of a file of settings, of which `from_toml` makes the same again.
-
-    Parameters
-    ----------
-    policy : policy
-
-    Returns
-    -------
-    str
-        Without the settings that are null: that is what they are where a file does not name them.
-
-    Raises
-    ------
-    InputError
-        If a file cannot say what it is.
-    """
+    """Return a policy as the text of a file of settings, of which `from_toml` makes the same again."""
     said = written("toml_of", policy)
     text = "".join(_lines((), said))
     if from_dict(tomllib.loads(text)) != policy:

@@ -16,19 +16,7 @@ Amounts = dict[str, float]
 
 @dataclass(frozen=True)
 class Step:
-    """One start with its victims.
-
-    Attributes
-    ----------
-    node, request
-        Names.
-    need : dict
-        What the request takes.
-    room : dict
-        What it could use before any of its victims left.
-    victims : list of dict
-        What each frees, in the order in which they go.
-    """
+    """One start with its victims."""
 
     node: Any
     request: Any
@@ -45,15 +33,7 @@ class Step:
 
 
 class Ledger:
-    """Room of every node.
-
-    Parameters
-    ----------
-    snapshot : mapping
-        In the file format.
-    victims_room : {"held_until_gone", "free_at_once"}
-        Whether what victims free beyond their beneficiary's need can be used at once.
-    """
+    """Room of every node."""
 
     def __init__(self, snapshot: Mapping[str, Any], victims_room: str) -> None:
         spaces: Mapping[str, Any] = snapshot["resources"]
@@ -140,20 +120,7 @@ def _meant(beneficiary: Mapping[str, Any], request: Mapping[str, Any]) -> bool:
 
 
 def carried_out(snapshot: Mapping[str, Any], plan: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the snapshot once a plan is carried out and nothing has ended yet.
-
-    Parameters
-    ----------
-    snapshot : mapping
-        In the file format.
-    plan : mapping
-        In the form of the results' JSON.
-
-    Returns
-    -------
-    dict
-        Victims are leaving, starts are running as "<request>/<number>", counts of requests have fallen.
-    """
+    """Return the snapshot once a plan is carried out and nothing has ended yet."""
     data = deepcopy(dict(snapshot))
     allocations = {row["name"]: row for row in data.get("allocations", ())}
     requests = {row["name"]: row for row in data.get("requests", ())}

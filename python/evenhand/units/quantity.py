@@ -17,15 +17,7 @@ __all__ = ["SCALES", "Scale", "quantity"]
 
 
 class Scale(NamedTuple):
-    """What a unit is a multiple of.
-
-    Attributes
-    ----------
-    of : {"byte", "count"}
-        What suffixes multiply: bytes, or cores, GPUs and the like.
-    size : Fraction
-        How many of those one unit is.
-    """
+    """What a unit is a multiple of."""
 
     of: str
     size: Fraction
@@ -62,30 +54,7 @@ _QUANTITY: Final = re.compile(
 
 @lru_cache(maxsize=4096)
 def quantity(text: str, unit: str) -> Fraction:
-    """Return an amount in a unit.
-
-    Parameters
-    ----------
-    text : str
-        A number, by itself or with an exponent: so many of the unit, as the same number without quotes
-        is. With a suffix: so many bytes, cores, ..., which are converted into the unit.
-    unit : str
-
-    Returns
-    -------
-    Fraction
-        Exact.
-
-    Raises
-    ------
-    ValueError
-        With what is wrong, as a predicate.
-
-    Examples
-    --------
-    >>> [str(quantity(*of)) for of in (("512Mi", "GiB"), ("500m", "core"), ("8", "GiB"), ("2e3", "core"))]
-    ['1/2', '1/2', '8', '2000']
-    """
+    """Return an amount in a unit."""
     said = f'is "{text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."}", which'
     match = _QUANTITY.fullmatch(text)
     if match is None:

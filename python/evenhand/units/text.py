@@ -42,20 +42,7 @@ _IN_SECONDS = 120 * 10**6  # shorter times are seconds alone
 
 
 def number(value: float, beside: Iterable[float] = ()) -> str:
-    """Return a number without an exponent.
-
-    Parameters
-    ----------
-    value : float
-    beside : iterable of float, optional
-        What it is compared with. It is then rounded to four digits, or to as many as it takes to differ from
-        each of these that it differs from. Whole numbers and what stands before the point are never rounded.
-
-    Examples
-    --------
-    >>> number(4096), number(0.000053), number(2 / 3, beside=[1]), number(7.9996, beside=[8])
-    ('4,096', '0.000053', '0.6667', '7.9996')
-    """
+    """Return a number without an exponent."""
     others = [other for other in beside if other != value]
     return _apart(value, others, _READ) if others else rounded(value, _EXACT)
 
@@ -70,13 +57,7 @@ def _apart(value: float, others: Iterable[float], digits: int) -> str:
 
 
 def rounded(value: float, digits: int) -> str:
-    """Return a number rounded to so many digits; what stands before the point is kept.
-
-    Examples
-    --------
-    >>> rounded(0.0000526, 2), rounded(1767225630.5, 6)
-    ('0.000053', '1,767,225,630')
-    """
+    """Return a number rounded to so many digits; what stands before the point is kept."""
     if hasattr(value, "__index__"):
         return f"{value.__index__():,}"
     if not math.isfinite(value):
@@ -97,20 +78,7 @@ def share(value: float) -> str:
 
 
 def percent(value: float, beside: Iterable[float] = ()) -> str:
-    """Return a share in percent with three digits, or with as many as it takes to differ from the others.
-
-    Parameters
-    ----------
-    value : float
-        1 is the whole.
-    beside : iterable of float, optional
-        Shares that it is compared with. Those within 1e-9 of it are equal.
-
-    Examples
-    --------
-    >>> percent(0.0222), percent(1 / 3), percent(0.33334, beside=[1 / 3])
-    ('2.22 %', '33.3 %', '33.334 %')
-    """
+    """Return a share in percent with three digits, or with as many as it takes to differ from the others."""
     others = [100 * other for other in beside if abs(other - value) > 1e-9]
     return f"{_apart(100 * value, others, 3)} %"
 
@@ -123,24 +91,7 @@ def amount(
     beside: Iterable[float] = (),
     of: float | None = None,
 ) -> str:
-    """Return an amount of a resource, or so much of another amount.
-
-    Parameters
-    ----------
-    value : float
-    resource : str
-    unit : str, optional
-        In which the resource is counted.
-    beside : iterable of float, optional
-        What it is compared with, as of `number`.
-    of : float, optional
-        An amount that stands behind it.
-
-    Examples
-    --------
-    >>> amount(4096, "memory"), amount(3.5, "memory", "GiB"), amount(0, "cpu", of=8)
-    ('4,096 memory', '3.5 GiB of memory', '0 of 8 cpu')
-    """
+    """Return an amount of a resource, or so much of another amount."""
     others = [*beside, *([] if of is None else [of])]
     text = last = number(value, others)
     if of is not None:
@@ -166,22 +117,7 @@ def amounts(
     *,
     beside: Mapping[str, float] | None = None,
 ) -> str:
-    """Return amounts by resource; nothing at all is ``nothing``.
-
-    Parameters
-    ----------
-    values : mapping
-        Resource to amount.
-    units : mapping, optional
-        Resource to unit, `Snapshot.units`.
-    beside : mapping, optional
-        What they are compared with: a resource that is not in it is compared with 0.
-
-    Examples
-    --------
-    >>> amounts({"cpu": 1.5, "memory": 4096})
-    '1.5 cpu, 4,096 memory'
-    """
+    """Return amounts by resource; nothing at all is ``nothing``."""
     units = units or {}
     return _joined(
         amount(value, r, units.get(r), beside=() if beside is None else [beside.get(r, 0)])
@@ -192,15 +128,7 @@ def amounts(
 def amounts_of(
     values: Mapping[str, float], most: Mapping[str, float], units: Mapping[str, str | None] | None = None
 ) -> str:
-    """Return amounts and what each is held against: ``0 of 8 cpu``; resources of both mappings.
-
-    Parameters
-    ----------
-    values, most : mapping
-        Resource to amount.
-    units : mapping, optional
-        As of `amounts`.
-    """
+    """Return amounts and what each is held against: ``0 of 8 cpu``; resources of both mappings."""
     units = units or {}
     return _joined(amount(value, r, units.get(r), of=most[r]) for r, value in values.items() if r in most)
 
@@ -224,26 +152,7 @@ def named(
     units: Mapping[str, str | None] | None = None,
     beside: object = None,
 ) -> str:
-    """Return a value by its name in results: amounts, times and numbers as people read them.
-
-    Parameters
-    ----------
-    name : str
-        Names of times are known: ``now``, ``eligible_time``, ``victim_cooldown``, ...
-    value : object
-        A number, text, a mapping of amounts, a list of names, None.
-    now : float, optional
-        As of `instant`; without it an instant is not related to anything.
-    units : mapping, optional
-        As of `amounts`.
-    beside : object, optional
-        What it is compared with.
-
-    Examples
-    --------
-    >>> named("last_preempted", 90, now=100), named("victim_cooldown", 900, now=100), named("gang", True)
-    ('90 s (10 s ago)', '15 min', 'true')
-    """
+    """Return a value by its name in results: amounts, times and numbers as people read them."""
     from evenhand.display.text import clean
 
     if isinstance(value, Mapping):
@@ -263,17 +172,7 @@ def named(
 
 
 def duration(seconds: float) -> str:
-    """Return a duration to the microsecond, its parts that are zero left out.
-
-    Parameters
-    ----------
-    seconds : float
-
-    Examples
-    --------
-    >>> [duration(x) for x in (0.5, 20, 100, 900, 7500, 86_400)]
-    ['0.5 s', '20 s', '100 s', '15 min', '2 h 5 min', '1 d']
-    """
+    """Return a duration to the microsecond, its parts that are zero left out."""
     if not math.isfinite(seconds):
         return rounded(seconds, _EXACT)
     left = round(abs(seconds) * 10**6)
@@ -289,20 +188,7 @@ def duration(seconds: float) -> str:
 
 
 def instant(value: float, now: float) -> str:
-    """Return an instant: clock time in UTC where `now` is Unix time, else seconds.
-
-    Parameters
-    ----------
-    value : float
-        Seconds.
-    now : float
-        The snapshot's `now`, whose size tells the two apart (`CLOCK`).
-
-    Examples
-    --------
-    >>> instant(1767225630, now=1767225610), instant(3600, now=0)
-    ('2026-01-01 00:00:30 UTC', '3,600 s')
-    """
+    """Return an instant: clock time in UTC where `now` is Unix time, else seconds."""
     if CLOCK[0] <= now < CLOCK[1]:
         try:
             text = (_EPOCH + timedelta(microseconds=round(value * 10**6))).replace(tzinfo=None).isoformat(" ")
@@ -320,18 +206,7 @@ def _seconds(micros: int) -> str:
 
 
 def relative(value: float, now: float) -> str:
-    """Return how far an instant is from now; from an hour up in its two largest parts.
-
-    Parameters
-    ----------
-    value, now : float
-        Seconds.
-
-    Examples
-    --------
-    >>> relative(20, now=0), relative(0, now=20), relative(9_000, now=0), relative(5, now=5)
-    ('in 20 s', '20 s ago', 'in 2 h 30 min', 'now')
-    """
+    """Return how far an instant is from now; from an hour up in its two largest parts."""
     left = value - now
     if left == 0:
         return "now"
@@ -341,16 +216,5 @@ def relative(value: float, now: float) -> str:
 
 
 def when(value: float, now: float) -> str:
-    """Return an instant, and how far it is from now.
-
-    Parameters
-    ----------
-    value, now : float
-        Seconds.
-
-    Examples
-    --------
-    >>> when(1767225630, now=1767225610)
-    '2026-01-01 00:00:30 UTC (in 20 s)'
-    """
+    """Return an instant, and how far it is from now."""
     return f"{instant(value, now)} ({relative(value, now)})"

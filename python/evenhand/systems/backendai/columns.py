@@ -42,18 +42,7 @@ _SHOWN = 5  # machines named in a message
 
 
 def switches(snapshot: Snapshot, s: BackendAISettings) -> dict[str, Any]:
-    """Return the settings of the group under the core's names.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        Whose resources the agents are compared by.
-    s : BackendAISettings
-
-    Returns
-    -------
-    dict
-    """
+    """Return the settings of the group under the core's names."""
     names = snapshot.resources
     first = [names.index(r) for r in s.agent_selection_resource_priority if r in names]
     return {
@@ -88,28 +77,7 @@ class _NoSettings(RowSettings):
 
 
 def row_columns(snapshot: Snapshot, s: BackendAISettings) -> dict[str, Any]:
-    """Return what rows set, and what follows from the policies of users and projects.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    s : BackendAISettings
-
-    Returns
-    -------
-    dict of str to array
-        One an operation; "domain" is a list of texts or None. What is left out has the default.
-
-    Raises
-    ------
-    InputError
-        If a priority is no whole number from 0 to 100, the settings of a row are unknown or wrong, logical
-        nodes exceed their machine, or the ranges of a session's user and project do not meet.
-
-    Notes
-    -----
-    O(operations + nodes).
-    """
+    """Return what rows set, and what follows from the policies of users and projects."""
     found: list[Problem] = []
     sessions = read_rows(snapshot, "operations", BackendAIOperationSettings, found)
     read_rows(snapshot, "pools", PacedPool, found)
@@ -128,31 +96,7 @@ def row_columns(snapshot: Snapshot, s: BackendAISettings) -> dict[str, Any]:
 def later_columns(
     live: LiveRows, s: BackendAISettings, table: str, given: Mapping[int, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return what rows that came later set of their own, a cell for each of them.
-
-    Parameters
-    ----------
-    live : LiveRows
-    s : BackendAISettings
-    table : {"operations", "nodes", "allocations", "requests"}
-        Rows of operations alone set anything.
-    given : mapping of int to mapping
-        Settings of each row, by its number.
-
-    Returns
-    -------
-    dict of str to array
-        As `row_columns`.
-
-    Raises
-    ------
-    InputError
-        As `row_columns`.
-
-    Notes
-    -----
-    O(rows); O(cells of the cluster) for a node where there are logical nodes.
-    """
+    """Return what rows that came later set of their own, a cell for each of them."""
     found: list[Problem] = []
     if table != "operations":
         later_rows(given, _NoSettings, live.base, table, found)
@@ -199,17 +143,7 @@ def _own_columns(
 
 
 def ranks(snapshot: Snapshot, s: BackendAISettings) -> NDArray[np.float64]:
-    """Return of every session the number by which some may preempt others.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    s : BackendAISettings
-
-    Returns
-    -------
-    ndarray of float64
-    """
+    """Return of every session the number by which some may preempt others."""
     if s.preemption_key == "priority":
         return effective_priorities(snapshot, s)[0]
     none = np.zeros(snapshot.operation_count)
@@ -268,17 +202,7 @@ def _machines(snapshot: Snapshot) -> list[tuple[str, int | None, NDArray[Any]]]:
 
 
 def unknown_machines(snapshot: Snapshot) -> tuple[Diagnostic, ...]:
-    """Report logical nodes of machines that are no nodes: nothing says how much these have.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-
-    Returns
-    -------
-    tuple of Diagnostic
-        One, or none.
-    """
+    """Report logical nodes of machines that are no nodes: nothing says how much these have."""
     names = snapshot.names("nodes")
     unknown = [(machine, parts) for machine, row, parts in _machines(snapshot) if row is None]
     if not unknown:
@@ -312,26 +236,7 @@ def _overfull_machines(snapshot: Snapshot) -> list[Problem]:
 def effective_priorities(
     snapshot: Snapshot, s: BackendAISettings
 ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-    """Return every session's priority, and why it may not wait in the queue.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    s : BackendAISettings
-        Its policies of users and projects.
-
-    Returns
-    -------
-    priority : array of float
-        As given, else the default of user or project, else 10.
-    refused : array of uint8
-        0, or the place of a code in `evenhand.reasons.OUTCOMES`.
-
-    Raises
-    ------
-    InputError
-        If the ranges of a session's user and project do not meet.
-    """
+    """Return every session's priority, and why it may not wait in the queue."""
     given, value = _given_priorities(snapshot)
     if not s.user_policies and not s.project_policies:
         return np.where(given, value, float(DEFAULT_PRIORITY)), np.zeros(len(value), np.uint8)

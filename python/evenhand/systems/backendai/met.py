@@ -11,31 +11,7 @@ __all__ = ["Met", "Words"]
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """What an allocation or a request met where a plan looked at it.
-
-    Attributes
-    ----------
-    what : {"allocation", "request"}
-        Of what the outcome is said.
-    row : int
-        Of the snapshot: which.
-    code : str
-        The outcome.
-    operation : int
-        Row of its operation.
-    request : int
-        Row of the request that asked, or that is explained; -1: none.
-    facts : mapping
-        What the core recorded: ``numbers``, ``operations``, ``requests``, ``nodes`` and so on, by name.
-    stood : mapping of str to int
-        Of a request for which victims were looked for: what became of how many operations, by outcome.
-    missing : mapping of str to float
-        Amounts that lacked, by resource.
-    spared : str
-        Where the pace decided, the outcome of the first that it spared.
-    paced : mapping
-        What it compared then.
-    """
+    """What an allocation or a request met where a plan looked at it."""
 
     what: str
     row: int
@@ -51,15 +27,7 @@ class Met:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A clause, such as follows a colon, and what it is made of.
-
-    Attributes
-    ----------
-    text : str
-        Without a capital and a full stop.
-    numbers : mapping
-        Names and values.
-    """
+    """A clause, such as follows a colon, and what it is made of."""
 
     text: str
     numbers: Mapping[str, Any] = field(default_factory=dict)

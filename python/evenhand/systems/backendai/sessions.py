@@ -24,12 +24,7 @@ _STATES = TABLES["allocations"]["state"].words
 
 
 class Sessions:
-    """Sessions of a plan's snapshot, by row.
-
-    Parameters
-    ----------
-    facts : Facts
-    """
+    """Sessions of a plan's snapshot, by row."""
 
     def __init__(self, facts: Facts) -> None:
         self.facts, self.snapshot = facts, facts.snapshot

@@ -189,31 +189,7 @@ _WITHOUT_EFFECT = (
 
 
 def read_options(text: str | Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the settings of ``scheduler_opts``, and where each stands there.
-
-    Parameters
-    ----------
-    text : str or mapping
-        The JSON object, or what it says.
-
-    Returns
-    -------
-    values : dict
-        By field of `BackendAISettings`; keys that play no part here are left out.
-    places : dict
-        By the same fields, the dotted key: ``preemption.order``.
-
-    Raises
-    ------
-    InputError
-        If it is no JSON object, or a key is unknown or given twice: all such keys are named.
-
-    Examples
-    --------
-    >>> from evenhand.systems.backendai.settings import read_options
-    >>> read_options('{"preemption": {"enabled": true, "order": "newest"}, "pending_timeout": 0}')[0]
-    {'enabled': True, 'preemption_order': 'newest'}
-    """
+    """Return the settings of ``scheduler_opts``, and where each stands there."""
     options: Any = text
     found: list[Problem] = []
     if isinstance(text, str):
@@ -275,27 +251,7 @@ def _wrong(field: str | None, rule: str, message: str) -> InputError:
 def choice_of(
     user: PriorityPolicy, project: PriorityPolicy, whose: str = ""
 ) -> tuple[int, tuple[int, int], bool]:
-    """Return default, range and whether a priority may be set, where both policies hold.
-
-    Parameters
-    ----------
-    user, project : PriorityPolicy
-    whose : str
-        Of which user and project, for the error: ``" of user a and project b"``.
-
-    Returns
-    -------
-    default : int
-        The user's, else the project's, else 10; clamped to the range.
-    range : (int, int)
-        What both allow.
-    editable : bool
-
-    Raises
-    ------
-    InputError
-        If the ranges do not meet; table "settings", field "range".
-    """
+    """Return default, range and whether a priority may be set, where both policies hold."""
     lowest = max(user.range[0], project.range[0])
     highest = min(user.range[1], project.range[1])
     if lowest > highest:
@@ -308,23 +264,7 @@ def choice_of(
 def choice_for(
     settings: BackendAISettings, user: str | None, project: str | None
 ) -> tuple[int, tuple[int, int], bool]:
-    """Return `choice_of` the policies of a session's user and project; a session without any may do anything.
-
-    Parameters
-    ----------
-    settings : BackendAISettings
-    user, project : str or None
-
-    Returns
-    -------
-    tuple
-        As `choice_of`.
-
-    Raises
-    ------
-    InputError
-        As `choice_of`.
-    """
+    """Return `choice_of` a session's user and project; one without any may do anything."""
 
     def policy(name: str | None, policies: dict[str, PriorityPolicy]) -> PriorityPolicy:
         return (None if name is None else policies.get(name)) or PriorityPolicy()

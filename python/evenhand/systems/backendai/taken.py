@@ -24,18 +24,7 @@ _OF_CLUSTER = TABLES["resources"]["scope"].words.index("cluster")
 
 
 def chosen(facts: Facts, row: int) -> Told:
-    """Return why a session was preempted.
-
-    Parameters
-    ----------
-    facts : Facts
-    row : int
-        Of the decision that preempts one of its allocations.
-
-    Returns
-    -------
-    Told
-    """
+    """Return why a session was preempted."""
     of, column = Sessions(facts), facts.plan.decisions.column
     victim, asks = (int(column(name)[row]) for name in ("operation", "beneficiary_operation"))
     numbers = of.of("rank", victim, asks)

@@ -42,23 +42,7 @@ def _action(name: str | None) -> int:
 
 
 def switches(snapshot: Snapshot, s: GridEngineSettings) -> dict[str, Any]:
-    """Return the settings under the core's names.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        Whose resources they name.
-    s : GridEngineSettings
-
-    Returns
-    -------
-    dict
-
-    Raises
-    ------
-    InputError
-        If a licence is none of the resources.
-    """
+    """Return the settings under the core's names."""
     known = list(snapshot.resources)
     raise_found(
         [
@@ -97,23 +81,7 @@ def switches(snapshot: Snapshot, s: GridEngineSettings) -> dict[str, Any]:
 
 
 def row_columns(snapshot: Snapshot, s: GridEngineSettings) -> dict[str, Any]:
-    """Return what rows set.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    s : GridEngineSettings
-
-    Returns
-    -------
-    dict of str to array
-        One an allocation, and the names of jobs; what is left out has the default.
-
-    Raises
-    ------
-    InputError
-        If the settings of a row are unknown or wrong.
-    """
+    """Return what rows set."""
     found: list[Problem] = []
     jobs = read_rows(snapshot, "operations", GridEngineOperation, found)
     runs = read_rows(snapshot, "allocations", GridEngineAllocation, found)
@@ -145,26 +113,7 @@ def _of_runs(runs: Mapping[int, GridEngineAllocation], count: int, s: GridEngine
 def later_columns(
     live: LiveRows, s: GridEngineSettings, table: str, given: Mapping[int, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return what rows that came later set of their own, a cell for each of them.
-
-    Parameters
-    ----------
-    live : LiveRows
-    s : GridEngineSettings
-    table : {"operations", "nodes", "allocations", "requests"}
-    given : mapping of int to mapping
-        Settings of each row, by its number.
-
-    Returns
-    -------
-    dict of str to array
-        As `row_columns`.
-
-    Raises
-    ------
-    InputError
-        As `row_columns`.
-    """
+    """Return what rows that came later set of their own, a cell for each of them."""
     found: list[Problem] = []
     columns: dict[str, Any] = {}
     if table == "operations":
@@ -178,22 +127,7 @@ def later_columns(
 
 
 def command_rows(on: Commands) -> list[tuple[Any, ...]]:
-    """Return commands as the core takes them.
-
-    Parameters
-    ----------
-    on : Commands
-
-    Returns
-    -------
-    list of tuple
-        Consumer, providers, mode or None, force, user, manager.
-
-    Raises
-    ------
-    InputError
-        If an action is none of the six letters; table "commands".
-    """
+    """Return commands as the core takes them."""
     rows = []
     for place, command in enumerate(on.rows):
         action = command.action

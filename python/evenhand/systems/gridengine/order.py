@@ -58,16 +58,7 @@ def needed_in_all(facts: Facts, operation: int) -> Any:
 
 
 def order_of(facts: Facts, operation: int, asks: int, numbers: Mapping[str, Any]) -> str:
-    """Say where a job stands among those that may be preempted for another, and how these are ordered.
-
-    Parameters
-    ----------
-    facts : Facts
-    operation, asks : int
-        Rows of the job and of the other.
-    numbers : mapping
-        ``place``, from 1, and ``candidates``; without them nothing is said.
-    """
+    """Say where a job stands among those that may be preempted for another, and how these are ordered."""
     if "place" not in numbers:
         return ""
     owner, many = name_of(facts.name("operations", operation)), numbers["candidates"]

@@ -39,16 +39,7 @@ RULES: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def left_out(facts: Facts, recorded: Mapping[str, Any], numbers: dict[str, Any]) -> list[str]:
-    """Say how many of the jobs that run may not be preempted, and why; nothing if none was looked at.
-
-    Parameters
-    ----------
-    facts : Facts
-    recorded : mapping
-        ``stood``: what became of how many jobs, by outcome.
-    numbers : dict
-        Receives ``spared``: code to count.
-    """
+    """Say how many of the jobs that run may not be preempted, and why; nothing if none was looked at."""
     stood = recorded.get("stood", ())
     found = {code: int(stood[OUTCOMES.index(code)]) for code in RULES if len(stood)}
     found = {code: many for code, many in found.items() if many}
@@ -64,14 +55,7 @@ def left_out(facts: Facts, recorded: Mapping[str, Any], numbers: dict[str, Any])
 
 
 def of_unseen(facts: Facts, row: int) -> Told:
-    """Say why no job was preempted that could have been this one: a setting, or what waits needs none.
-
-    Parameters
-    ----------
-    facts : Facts
-    row : int
-        Of an allocation that runs.
-    """
+    """Say why no job was preempted that could have been this one: a setting, or what waits needs none."""
     s, before = facts.plan.policy.settings, facts.plan.state_before
     if s.max_reservation == 0:
         return Told(text="`max_reservation` is 0: no job gets a reservation, and none is preempted")

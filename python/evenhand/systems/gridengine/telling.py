@@ -115,20 +115,7 @@ def _whose(numbers: Mapping[str, Any], many: int) -> str:
 
 
 def of_request(facts: Facts, row: int, met: Mapping[str, Any], recorded: Recorded) -> Told:
-    """Say why a request waits: what is missing where, what is planned, and which setting decided.
-
-    Parameters
-    ----------
-    facts : Facts
-    row : int
-        Of the request.
-    met, recorded : mapping
-        As `evenhand.explain.told.told_of_outcome` has them.
-
-    Returns
-    -------
-    Told
-    """
+    """Say why a request waits: what is missing where, what is planned, and which setting decided."""
     code, missing = met["outcome"], met["missing"]
     operation = int(facts.snapshot._core.column("requests", "operation")[row])
     if code in _BARRED:
@@ -292,20 +279,7 @@ def _no_reservation(facts: Facts, operation: int, starts: float | None, numbers:
 
 
 def of_allocation(facts: Facts, row: int, met: Mapping[str, Any], recorded: Recorded) -> Told:
-    """Say why a job is not preempted, or does not resume.
-
-    Parameters
-    ----------
-    facts : Facts
-    row : int
-        Of the allocation.
-    met, recorded : mapping
-        As `evenhand.explain.told.told_of_outcome` has them.
-
-    Returns
-    -------
-    Told
-    """
+    """Say why a job is not preempted, or does not resume."""
     code = met["outcome"]
     operation = int(facts.snapshot._core.column("allocations", "operation")[row])
     if code == "no_free_room":

@@ -52,17 +52,7 @@ _OF_SOME: Final[Mapping[str, str]] = {
 
 
 def of_victim(facts: Facts, row: int) -> Told:
-    """Say what chose a victim, by its row among the decisions.
-
-    Parameters
-    ----------
-    facts : Facts
-    row : int
-
-    Returns
-    -------
-    Told
-    """
+    """Say what chose a victim, by its row among the decisions."""
     decision = facts.plan.decisions[row]
     column = facts.plan.decisions.column
     slot, asks = int(column("allocation")[row]), int(column("beneficiary_operation")[row])

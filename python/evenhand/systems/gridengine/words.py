@@ -14,21 +14,7 @@ __all__ = ["compared"]
 
 
 def compared(snapshot: Snapshot, s: GridEngineSettings, code: str, row: int, asks: int) -> dict[str, Any]:
-    """Return what was compared where a code was said of a job.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    s : GridEngineSettings
-    code : str
-    row, asks : int
-        Rows of the operation and of that which asked; -1: none.
-
-    Returns
-    -------
-    dict
-        Names and values.
-    """
+    """Return what was compared where a code was said of a job."""
     if code in ("max_preemptees", "within_preemption_distance"):
         name = code.removeprefix("within_")
         return {name: getattr(s, name)}

@@ -70,18 +70,7 @@ def _plain_queue(s: SlurmSettings) -> bool:
 
 
 def switches(snapshot: Snapshot, s: SlurmSettings) -> dict[str, Any]:
-    """Return the settings of the cluster, its partitions and QOS under the core's names.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        Whose resources there are.
-    s : SlurmSettings
-
-    Returns
-    -------
-    dict
-    """
+    """Return the settings of the cluster, its partitions and QOS under the core's names."""
     flags = split_mode(s.PreemptMode)[1]
     # Slurm ignores its parameters where partitions are gang scheduled.
     plain = "GANG" in flags and s.PreemptType == "preempt/partition_prio"
@@ -182,21 +171,7 @@ def _qualities(s: SlurmSettings) -> dict[str, Any]:
 
 
 def row_columns(rows: Mapping[int, SlurmOperationSettings], count: int, s: SlurmSettings) -> dict[str, Any]:
-    """Return what rows of jobs set.
-
-    Parameters
-    ----------
-    rows : mapping of int to SlurmOperationSettings
-        By row; the others set nothing.
-    count : int
-        Rows.
-    s : SlurmSettings
-
-    Returns
-    -------
-    dict of str to array
-        What is left out has the default in every row.
-    """
+    """Return what rows of jobs set."""
     accrues = "ACCRUE_ALWAYS" not in s.PriorityFlags
     set_by: dict[str, tuple[int, Any, Callable[[SlurmOperationSettings], Any]]] = {
         "requeue": (_AS_CLUSTER, np.uint8, lambda own: own.requeue),
@@ -223,27 +198,7 @@ def row_columns(rows: Mapping[int, SlurmOperationSettings], count: int, s: Slurm
 def later_columns(
     live: LiveRows, s: SlurmSettings, table: str, given: Mapping[int, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return what rows that came later set of their own, a cell for each of them.
-
-    Parameters
-    ----------
-    live : LiveRows
-    s : SlurmSettings
-    table : {"operations", "nodes", "allocations", "requests"}
-        Rows of operations alone set anything.
-    given : mapping of int to mapping
-        Settings of each row, by its number.
-
-    Returns
-    -------
-    dict of str to array
-        As `row_columns`.
-
-    Raises
-    ------
-    InputError
-        As of `Jobs`.
-    """
+    """Return what rows that came later set of their own, a cell for each of them."""
     found: list[Problem] = []
     if table != "operations":
         later_rows(given, SlurmNoSettings, live.base, table, found)
@@ -286,43 +241,11 @@ def _absent_nodes(s: SlurmSettings, there: Callable[[str], bool]) -> list[Proble
 
 
 class Jobs:
-    """Partition, QOS, settings and priority of every job.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    s : SlurmSettings
-
-    Attributes
-    ----------
-    columns : dict of str to array
-        What their rows set; see `row_columns`.
-
-    Raises
-    ------
-    InputError
-        If a job names a partition or a QOS that the settings do not have, a partition names a node that there
-        is not, settings of rows are wrong, or they ask for a factor that is not computed.
-    """
+    """Partition, QOS, settings and priority of every job."""
 
     @classmethod
     def of(cls, snapshot: Snapshot, s: SlurmSettings) -> Jobs:
-        """Return those of a snapshot: read once for the same settings.
-
-        Parameters
-        ----------
-        snapshot : Snapshot
-        s : SlurmSettings
-
-        Returns
-        -------
-        Jobs
-
-        Raises
-        ------
-        InputError
-            As the class.
-        """
+        """Return those of a snapshot: read once for the same settings."""
         known: Jobs | None = snapshot._cache.get("slurm")
         if known is None or known.settings is not s:
             known = snapshot._cache["slurm"] = cls(snapshot, s)

@@ -62,24 +62,7 @@ def limit_names(s: SlurmSettings, *, association: bool) -> list[str]:
 
 
 def limit_columns(snapshot: Snapshot, s: SlurmSettings) -> dict[str, Any]:
-    """Return the limits under the core's names.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        Whose resources there are.
-    s : SlurmSettings
-
-    Returns
-    -------
-    dict
-        Empty if there are none, or none is enforced.
-
-    Notes
-    -----
-    A limit of what the snapshot does not have holds no job back, unless jobs may ask for it under another
-    name (a kind of a device, or what is billed): then no job that falls under it starts.
-    """
+    """Return the limits under the core's names."""
     qos, associations = list(s.qos.values()), list(s.association_limits.values())
     names = measures(snapshot)
     of_qos = _rows(qos, names, 0)

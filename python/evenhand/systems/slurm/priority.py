@@ -32,23 +32,7 @@ _NOT_COMPUTED = "its factor is not computed; give every job its priority, or lea
 
 @dataclass(frozen=True)
 class Priorities:
-    """Priorities of all jobs, and what they are made of; one row an operation.
-
-    Attributes
-    ----------
-    total : ndarray of float64
-        The priority that counts.
-    given : ndarray of bool
-        The operation has it of its own.
-    factors : mapping of str to ndarray
-        ``age``, ``assoc``, ``fairshare``, ``jobsize``, ``partition``, ``qos`` and ``tres/<name>``, in the
-        order in which they are added; empty with priority/basic.
-    weights : mapping of str to float
-        Of the factors.
-    site, nice : ndarray of float64
-    lacking : tuple of int
-        Rows whose fair share counts and is not known.
-    """
+    """Priorities of all jobs, and what they are made of; one row an operation."""
 
     total: NDArray[np.float64]
     given: NDArray[np.bool_]
@@ -66,19 +50,7 @@ class Priorities:
         columns: Mapping[str, NDArray[Any]],
         derived: Mapping[str, NDArray[Any]],
     ) -> Priorities:
-        """Return them of what the core made of all jobs.
-
-        Parameters
-        ----------
-        snapshot : Snapshot
-        s : SlurmSettings
-        columns, derived : mapping of str to array
-            What jobs set, and what follows.
-
-        Returns
-        -------
-        Priorities
-        """
+        """Return them of what the core made of all jobs."""
         count, total = snapshot.operation_count, derived["priority"]
         given = np.asarray(snapshot._core.column("operations", "priority_given")).astype(np.bool_)
         site, nice = (columns.get(name, np.zeros(count)) for name in ("site", "nice"))
@@ -112,18 +84,7 @@ class Priorities:
 
 
 def weights(snapshot: Snapshot, s: SlurmSettings) -> dict[str, Any]:
-    """Return what the core adds up to a priority.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        Whose resources there are.
-    s : SlurmSettings
-
-    Returns
-    -------
-    dict
-    """
+    """Return what the core adds up to a priority."""
     if s.PriorityType == "priority/basic":
         return {}
     names = [resource.lower() for resource in snapshot.resources]
@@ -164,46 +125,19 @@ def _normal(s: SlurmSettings, values: ArrayLike, highest: int, flag: str) -> NDA
 
 
 def partition_factors(s: SlurmSettings) -> NDArray[np.float64]:
-    """Return the factor of every partition, and of jobs in none.
-
-    Parameters
-    ----------
-    s : SlurmSettings
-
-    Returns
-    -------
-    ndarray of float64
-    """
+    """Return the factor of every partition, and of jobs in none."""
     known = [partition.PriorityJobFactor for partition in s.partitions.values()]
     return _normal(s, [*known, 1], max(known, default=1), "PART")
 
 
 def qos_factors(s: SlurmSettings) -> NDArray[np.float64]:
-    """Return the factor of every QOS.
-
-    Parameters
-    ----------
-    s : SlurmSettings
-
-    Returns
-    -------
-    ndarray of float64
-    """
+    """Return the factor of every QOS."""
     known = [qos.Priority for qos in s.qos.values()]
     return _normal(s, known, max(known, default=0), "QOS")
 
 
 def check_factors(s: SlurmSettings) -> None:
-    """Refuse settings that ask for a factor that is not computed.
-
-    Parameters
-    ----------
-    s : SlurmSettings
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse settings that ask for a factor that is not computed."""
     raise_found(
         [
             Problem("settings", None, None, field, "choice", name, f"{field} has {name}: {_NOT_COMPUTED}")

@@ -21,18 +21,7 @@ _VERSION: Final = re.compile(r"\s*(\d{2})\.(\d{2})(?:[.\-].*)?", re.ASCII)
 
 
 def release_of(version: str) -> str | None:
-    """Return the release whose rules a version follows.
-
-    Parameters
-    ----------
-    version : str
-        As ``scontrol --version`` says it without its first word: "24.05.3", or a release alone.
-
-    Returns
-    -------
-    str or None
-        The latest that is known and not later, the first for all before it; None if it is no version.
-    """
+    """Return the release whose rules a version follows."""
     found = _VERSION.fullmatch(version)
     if found is None:
         return None
@@ -46,16 +35,7 @@ def _version(snapshot: Snapshot) -> str | None:
 
 
 def wrong_version(snapshot: Snapshot) -> list[Problem]:
-    """Return a problem if the cluster's version, in the settings of the root, is none.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-
-    Returns
-    -------
-    list of Problem
-    """
+    """Return a problem if the cluster's version, in the settings of the root, is none."""
     version = _version(snapshot)
     if version is None or release_of(version) is not None:
         return []
@@ -65,16 +45,5 @@ def wrong_version(snapshot: Snapshot) -> list[Problem]:
 
 
 def release_in_force(snapshot: Snapshot, s: SlurmSettings) -> str:
-    """Return the release by whose rules a snapshot is planned.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    s : SlurmSettings
-
-    Returns
-    -------
-    str
-        That of the settings; else that of the snapshot's cluster, else the newest.
-    """
+    """Return the release by whose rules a snapshot is planned."""
     return s.release or release_of(_version(snapshot) or "") or RELEASES[-1]

@@ -39,52 +39,19 @@ _TYPES = ("preempt/none", "preempt/partition_prio", "preempt/qos")
 
 
 def split_mode(mode: str) -> tuple[str, frozenset[str]]:
-    """Return the base and the flags of a ``PreemptMode``; without a base it is OFF.
-
-    Parameters
-    ----------
-    mode : str
-        Words separated by commas, already checked.
-
-    Returns
-    -------
-    base : str
-    flags : frozenset of str
-    """
+    """Return the base and the flags of a ``PreemptMode``; without a base it is OFF."""
     words = mode.split(",")
     return next((word for word in words if word in BASES), "OFF"), frozenset(words) & frozenset(FLAGS)
 
 
 def flags_of(s: SlurmSettings, part: SlurmPartition | SlurmQos | None) -> frozenset[str]:
-    """Return the flags that count where jobs of a partition or a QOS preempt others.
-
-    Parameters
-    ----------
-    s : SlurmSettings
-    part : SlurmPartition, SlurmQos or None
-        None: neither.
-
-    Returns
-    -------
-    frozenset of str
-        The cluster's, and its own.
-    """
+    """Return the flags that count where jobs of a partition or a QOS preempt others."""
     own = None if part is None else part.PreemptMode
     return split_mode(s.PreemptMode)[1] | split_mode(own or "")[1]
 
 
 def partitions_named(text: str) -> tuple[str, ...]:
-    """Return the partitions that a job names: ``"low,high"`` is two.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    tuple of str
-        Each once, as written.
-    """
+    """Return the partitions that a job names: ``"low,high"`` is two."""
     return tuple(dict.fromkeys(part for part in map(str.strip, text.split(",")) if part))
 
 

@@ -24,18 +24,7 @@ _BACKFILL = "in the backfill pass "
 
 
 class Telling:
-    """One outcome of a job, with what was recorded.
-
-    Parameters
-    ----------
-    facts : Facts
-    row : int
-        Of the job's operation.
-    met : mapping
-        As of `evenhand.explain.Explanation.looked_at`.
-    recorded : mapping
-        What the core recorded there: kind to name to row or number.
-    """
+    """One outcome of a job, with what was recorded."""
 
     def __init__(self, facts: Facts, row: int, met: Mapping[str, Any], recorded: Mapping[str, Any]) -> None:
         self.facts, self.row, self.met = facts, row, met
@@ -296,17 +285,7 @@ def not_listed(names: list[str]) -> dict[str, int]:
 
 
 def leaving_for(snapshot: Snapshot, operation: int) -> list[str]:
-    """Return the allocations that were asked to leave for an operation before, by its row.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    operation : int
-
-    Returns
-    -------
-    list of str
-    """
+    """Return the allocations that were asked to leave for an operation before, by its row."""
     words = TABLES["allocations"]["state"].words
     if words.index("preempting") not in snapshot._core.column("allocations", "state").tolist():
         return []
@@ -345,21 +324,7 @@ _ALLOCATION: Final[Mapping[str, Callable[[Telling], Told]]] = {
 
 
 def of_allocation(facts: Facts, row: int, met: Mapping[str, Any], recorded: Mapping[str, Any]) -> Told:
-    """Return what is said of an allocation that was not preempted.
-
-    Parameters
-    ----------
-    facts : Facts
-    row : int
-        Of the allocation.
-    met, recorded : mapping
-        As of `evenhand.explain.told.told_of_outcome`.
-
-    Returns
-    -------
-    Told
-        Nothing of what needs no words of its own.
-    """
+    """Return what is said of an allocation that was not preempted."""
     tell = _ALLOCATION.get(str(met["outcome"]))
     if tell is None:
         return NOTHING

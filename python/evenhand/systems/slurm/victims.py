@@ -25,24 +25,7 @@ _BECOMES = {"terminate": "is cancelled", "requeue": "is requeued", "suspend": "i
 
 
 def of_victim(facts: Facts, row: int) -> Told:
-    """Return what is said of a victim.
-
-    Parameters
-    ----------
-    facts : Facts
-    row : int
-        Among the decisions.
-
-    Returns
-    -------
-    Told
-        What ends the first sentence, the sentence of its place among all that might leave, and that of its
-        mode.
-
-    Notes
-    -----
-    Plans once more, with a recorder.
-    """
+    """Return what is said of a victim."""
     plan = facts.plan
     column = plan.decisions.column
     slot = int(column("allocation")[row])

@@ -272,21 +272,7 @@ _REQUEST: Final[Mapping[str, Callable[[Telling], Told]]] = {
 
 
 def of_request(facts: Facts, row: int, met: Mapping[str, Any], recorded: Mapping[str, Any]) -> Told:
-    """Return what is said of a request that did not start.
-
-    Parameters
-    ----------
-    facts : Facts
-    row : int
-        Of the request.
-    met, recorded : mapping
-        As of `evenhand.explain.told.told_of_outcome`.
-
-    Returns
-    -------
-    Told
-        Nothing of what needs no words of its own.
-    """
+    """Return what is said of a request that did not start."""
     tell = _REQUEST.get(str(met["outcome"]))
     if tell is None or met["request"] is None:
         return NOTHING

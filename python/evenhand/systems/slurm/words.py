@@ -60,19 +60,7 @@ def contested(snapshot: Snapshot, pairs: Mapping[str, Any]) -> tuple[Diagnostic,
 
 
 def tier_and_qos(snapshot: Snapshot, s: SlurmSettings, row: int) -> str:
-    """Return what a job falls under, in words.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    s : SlurmSettings
-    row : int
-        Of the operation.
-
-    Returns
-    -------
-    str
-    """
+    """Return what a job falls under, in words."""
     from evenhand.display.text import clean
 
     jobs = Jobs.of(snapshot, s)
@@ -102,21 +90,7 @@ def tier_and_qos(snapshot: Snapshot, s: SlurmSettings, row: int) -> str:
 
 
 def compared(snapshot: Snapshot, s: SlurmSettings, code: str, row: int, asks: int) -> dict[str, Any]:
-    """Return what was compared where a code was said of a job.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    s : SlurmSettings
-    code : str
-    row, asks : int
-        Rows of the operation and of that which asked; -1: none.
-
-    Returns
-    -------
-    dict
-        Names and values.
-    """
+    """Return what was compared where a code was said of a job."""
     jobs = Jobs.of(snapshot, s)
     names, made = snapshot.names("operations"), jobs.derived
     if code == "partition_down":
@@ -146,21 +120,7 @@ def compared(snapshot: Snapshot, s: SlurmSettings, code: str, row: int, asks: in
 
 
 def priority_numbers(snapshot: Snapshot, s: SlurmSettings, row: int) -> dict[str, Any]:
-    """Return a job's priority and its parts, and those of the job that it is next behind.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    s : SlurmSettings
-    row : int
-        Of the operation.
-
-    Returns
-    -------
-    dict
-        ``priority`` and ``priority_parts``; if it is behind another one, ``behind`` with ``operation``
-        and the same two.
-    """
+    """Return a job's priority and its parts, and those of the job that it is next behind."""
     jobs = Jobs.of(snapshot, s)
 
     def numbers(of: int) -> dict[str, Any]:

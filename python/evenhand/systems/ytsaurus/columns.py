@@ -67,16 +67,7 @@ def _quanta(snapshot: Snapshot, amounts: Mapping[str, float]) -> list[int]:
 
 
 def switches(s: YTsaurusSettings) -> dict[str, Any]:
-    """Return the settings that need no snapshot, under the core's names.
-
-    Parameters
-    ----------
-    s : YTsaurusSettings
-
-    Returns
-    -------
-    dict
-    """
+    """Return the settings that need no snapshot, under the core's names."""
     full_host = s.default_gpu_full_host_preemption
     return {
         "tolerance": s.fair_share_starvation_tolerance,
@@ -128,16 +119,7 @@ SHARED: Mapping[str, str] = {
 
 
 def shared_columns(settings: Sequence[YTsaurusSettings]) -> dict[str, Any]:
-    """Return the values that settings have of `SHARED`, a row each.
-
-    Parameters
-    ----------
-    settings : sequence of YTsaurusSettings
-
-    Returns
-    -------
-    dict of str to array
-    """
+    """Return the values that settings have of `SHARED`, a row each."""
     found = {name: [getattr(s, setting) for s in settings] for setting, name in SHARED.items()}
     return {
         name: np.array([_micros(v) for v in values] if name.endswith("timeout") else values)
@@ -146,18 +128,7 @@ def shared_columns(settings: Sequence[YTsaurusSettings]) -> dict[str, Any]:
 
 
 def tree_settings(snapshot: Snapshot, s: YTsaurusSettings) -> dict[str, Any]:
-    """Return the settings of the tree under the core's names, amounts in quanta of a snapshot.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        Whose resources amounts are of.
-    s : YTsaurusSettings
-
-    Returns
-    -------
-    dict
-    """
+    """Return the settings of the tree under the core's names, amounts in quanta of a snapshot."""
     values = {**switches(s), **pace_columns(snapshot, s.pace)}
     if "gpu" in snapshot.resources:
         values["full_host_stage"] = s.default_gpu_full_host_preemption.enable
@@ -172,22 +143,7 @@ def tree_settings(snapshot: Snapshot, s: YTsaurusSettings) -> dict[str, Any]:
 
 
 def row_columns(snapshot: Snapshot, s: YTsaurusSettings) -> dict[str, NDArray[Any]]:
-    """Return what rows set of their own; columns in which no row sets anything are left out.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    s : YTsaurusSettings
-
-    Returns
-    -------
-    dict of str to array
-
-    Raises
-    ------
-    InputError
-        If the settings of a row are unknown or break a rule.
-    """
+    """Return what rows set of their own; columns in which no row sets anything are left out."""
     rows = YTsaurusRows.of(snapshot, s)
     pools, operations = snapshot.pool_count, snapshot.operation_count
     own = {**rows.pools, **{pools + row: values for row, values in rows.operations.items()}}
@@ -222,25 +178,7 @@ def _expect_aggressive(pools: Mapping[int, Any], s: YTsaurusSettings) -> None:
 def later_columns(
     live: LiveRows, s: YTsaurusSettings, table: str, given: Mapping[int, Mapping[str, Any]]
 ) -> dict[str, NDArray[Any]]:
-    """Return what rows that came later set of their own, a cell for each of them.
-
-    Parameters
-    ----------
-    live : LiveRows
-    s : YTsaurusSettings
-    table : {"operations", "nodes", "allocations", "requests"}
-    given : mapping of int to mapping
-        Settings of each row, by its number.
-
-    Returns
-    -------
-    dict of str to array
-
-    Raises
-    ------
-    InputError
-        If the settings of a row are unknown or break a rule.
-    """
+    """Return what rows that came later set of their own, a cell for each of them."""
     found: list[Problem] = []
     read: dict[int, Any] = later_rows(given, _LATER[table], live.base, table, found)
     raise_found(found)
@@ -259,22 +197,7 @@ def later_columns(
 
 
 def coming_columns(rows: Snapshot, s: YTsaurusSettings) -> dict[str, NDArray[Any]]:
-    """Return what the operations of a workload set, a cell for each of them.
-
-    Parameters
-    ----------
-    rows : Snapshot
-    s : YTsaurusSettings
-
-    Returns
-    -------
-    dict of str to array
-
-    Raises
-    ------
-    InputError
-        If the settings of a row are unknown or break a rule.
-    """
+    """Return what the operations of a workload set, a cell for each of them."""
     own = YTsaurusRows.of(rows).operations
     out = _Columns(rows, s)
     out.elements(own, rows.operation_count)
@@ -358,24 +281,7 @@ def _with_ssd(tags: Iterable[set[str]], formula: str) -> NDArray[np.uint8]:
 
 
 def given_columns(snapshot: Snapshot, given: Mapping[str, Any] | None) -> dict[str, NDArray[Any]]:
-    """Return values that stand in the place of computed ones.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    given : mapping or None
-        ``fair_share`` (element → resource → share), ``starvation`` (element → state), ``groups``
-        (allocation → group).
-
-    Returns
-    -------
-    dict of str to array
-
-    Raises
-    ------
-    InputError
-        If a name, a resource or a word is unknown, or a share is no number.
-    """
+    """Return values that stand in the place of computed ones."""
     if not given:
         return {}
     problems: list[Problem] = []

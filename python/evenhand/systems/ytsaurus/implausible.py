@@ -20,19 +20,7 @@ _CODE: Final = "setting_in_milliseconds"
 
 
 def implausible(snapshot: Snapshot, settings: Any) -> tuple[Diagnostic, ...]:
-    """Return a diagnostic if timeouts and delays look like milliseconds.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        Its pools may have timeouts of their own.
-    settings : YTsaurusSettings
-
-    Returns
-    -------
-    tuple of Diagnostic
-        ``numbers`` has the settings, ``elements`` the pools.
-    """
+    """Return a diagnostic if timeouts and delays look like milliseconds."""
     fields = getattr(type(settings), "model_fields", {})
     found = {
         name: getattr(settings, name)

@@ -14,23 +14,7 @@ _Postfix = list[tuple[str, str]]
 
 
 class TagFilter:
-    """A formula of tags with ``&``, ``|``, ``!`` and parentheses; an empty one accepts every node.
-
-    Parameters
-    ----------
-    formula : str
-        Such as ``"ssd & !(old | broken)"``; ``!`` binds closest, then ``&``.
-
-    Raises
-    ------
-    ValueError
-        If the formula is incomplete; the message says what is missing, without a subject.
-
-    Examples
-    --------
-    >>> TagFilter("ssd & !old").accepts({"ssd", "rack7"})
-    True
-    """
+    """A formula of tags with ``&``, ``|``, ``!`` and parentheses; an empty one accepts every node."""
 
     __slots__ = ("_postfix", "formula")
 
@@ -45,17 +29,7 @@ class TagFilter:
         self._postfix = postfix
 
     def accepts(self, tags: Collection[str]) -> bool:
-        """Return whether a node with these tags satisfies the formula.
-
-        Parameters
-        ----------
-        tags : collection of str
-            Tags of the node.
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether a node with these tags satisfies the formula."""
         stack: list[bool] = []
         for kind, tag in self._postfix:
             if kind == "tag":

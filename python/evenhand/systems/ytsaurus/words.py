@@ -26,20 +26,7 @@ _Told = tuple[str, dict[str, Any]]
 
 
 def told(facts: Facts, what: str, row: int, met: Mapping[str, Any], recorded: Mapping[str, Any]) -> Told:
-    """Return what is said of an outcome and the numbers of it; of most what their code says is all.
-
-    Parameters
-    ----------
-    facts : Facts
-    what : {"request", "allocation"}
-        Of which it is said.
-    row : int
-        Of the request or allocation.
-    met : mapping
-        As of `Explanation.looked_at`.
-    recorded : mapping
-        Names and values by kind, as the core gives them.
-    """
+    """Return what is said of an outcome and the numbers of it; of most what their code says is all."""
     tell = (_REQUESTS if what == "request" else _ALLOCATIONS).get(met["outcome"])
     found: _Told | None = None if tell is None or not recorded else tell(facts, row, met, recorded)
     if found is None:
@@ -157,14 +144,7 @@ _ALLOCATIONS: Any = {
 
 
 def victim(facts: Facts, row: int) -> Told:
-    """Return what would have spared a victim, for the first sentence, what chose it, and the numbers of both.
-
-    Parameters
-    ----------
-    facts : Facts
-    row : int
-        Of the decision.
-    """
+    """Return what would have spared a victim, what chose it, and the numbers of both."""
     decision = facts.plan.decisions[row]
     numbers: dict[str, Any] = {}
     spared = _spared_by(facts, decision, numbers)

@@ -46,23 +46,7 @@ class _NoSettings(RowSettings):
 
 
 def switches(snapshot: Snapshot, s: YuniKornSettings) -> dict[str, Any]:
-    """Return the settings of the partition under the core's names.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        Whose resources a limit's amounts are of.
-    s : YuniKornSettings
-
-    Returns
-    -------
-    dict
-
-    Raises
-    ------
-    InputError
-        If the limit names a resource that the snapshot does not have.
-    """
+    """Return the settings of the partition under the core's names."""
     cost = _NAMED[s.cost] if isinstance(s.cost, str) else s.cost
     columns: dict[str, Any] = {
         **{name: getattr(s, name) for name in SWITCHES},
@@ -94,18 +78,7 @@ def switches(snapshot: Snapshot, s: YuniKornSettings) -> dict[str, Any]:
 
 
 def queue_properties(snapshot: Snapshot, queues: Mapping[int, YuniKornQueue]) -> list[QueueProperties]:
-    """Return the properties of every pool, with what it inherits.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    queues : mapping of int to YuniKornQueue
-        Settings by pool.
-
-    Returns
-    -------
-    list of QueueProperties
-    """
+    """Return the properties of every pool, with what it inherits."""
     parents = np.asarray(snapshot._core.column("pools", "parent"), np.int32)
     texts: dict[int, dict[str, str]] = {}
     found = [QueueProperties()] * len(parents)
@@ -122,25 +95,7 @@ def queue_properties(snapshot: Snapshot, queues: Mapping[int, YuniKornQueue]) ->
 
 
 def row_columns(snapshot: Snapshot) -> dict[str, NDArray[Any]]:
-    """Return what rows set; what is left out has the default in every row.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-
-    Returns
-    -------
-    dict of str to array
-
-    Raises
-    ------
-    InputError
-        If the settings of a row are unknown or wrong.
-
-    Notes
-    -----
-    O(pools) where a queue has settings.
-    """
+    """Return what rows set; what is left out has the default in every row."""
     found: list[Problem] = []
     queues = read_rows(snapshot, "pools", YuniKornQueue, found)
     asks = read_rows(snapshot, "requests", YuniKornRequest, found)
@@ -177,26 +132,7 @@ def row_columns(snapshot: Snapshot) -> dict[str, NDArray[Any]]:
 def later_columns(
     live: LiveRows, table: str, given: Mapping[int, Mapping[str, Any]]
 ) -> dict[str, NDArray[Any]]:
-    """Return what rows that came later set of their own, a cell for each of them.
-
-    Parameters
-    ----------
-    live : LiveRows
-    table : {"operations", "nodes", "allocations", "requests"}
-        Rows of allocations and requests may set something.
-    given : mapping of int to mapping
-        Settings of each row, by its number.
-
-    Returns
-    -------
-    dict of str to array
-        As `row_columns`.
-
-    Raises
-    ------
-    InputError
-        As `row_columns`.
-    """
+    """Return what rows that came later set of their own, a cell for each of them."""
     found: list[Problem] = []
     if table == "allocations":
         leaving = later_rows(given, YuniKornAllocation, live.base, table, found)

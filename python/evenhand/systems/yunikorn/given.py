@@ -25,31 +25,7 @@ Predicate = Callable[[list[dict[str, Any]], list[dict[str, Any]]], Any]
 
 
 def as_values(snapshot: Snapshot, given: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """Return given values in which functions are replaced by what they answer.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    given : mapping or None
-        ``cost`` and ``nodes``. Each may be a function: of the rows of allocations, it returns a number for
-        each; of the rows of request classes and of nodes, a matrix of truth values, a row a class. Rows are
-        as in ``snapshot.to_dict()``; requests of a class differ in name, count, order and submission alone.
-
-    Returns
-    -------
-    mapping or None
-        ``cost``: allocation to number. ``nodes``: list of objects with ``requests`` and the ``nodes`` where
-        they may stand.
-
-    Raises
-    ------
-    InputError
-        If a function returns another number of values.
-
-    Notes
-    -----
-    Each function is called once.
-    """
+    """Return given values in which functions are replaced by what they answer."""
     if not given or not any(map(callable, given.values())):
         return given
     data = snapshot.to_dict()
@@ -88,29 +64,7 @@ def _shaped(field: str, value: Any, shape: tuple[int, ...], dtype: Any) -> NDArr
 def given_columns(
     snapshot: Snapshot, s: YuniKornSettings, given: Mapping[str, Any] | None
 ) -> dict[str, NDArray[Any]]:
-    """Return given values as the core's columns.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    s : YuniKornSettings
-    given : mapping or None
-        As `as_values` returns it.
-
-    Returns
-    -------
-    dict of str to array
-
-    Raises
-    ------
-    InputError
-        If a name is unknown, a cost is no number, a request has two lists of nodes, or the settings' cost
-        wants "own" and there is none.
-
-    Notes
-    -----
-    O(given values).
-    """
+    """Return given values as the core's columns."""
     problems: list[Problem] = []
 
     def wrong(field: str, name: Any, rule: str, message: str) -> None:

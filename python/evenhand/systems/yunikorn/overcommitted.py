@@ -18,24 +18,7 @@ _UNLIMITED = np.iinfo(np.int64).max
 
 
 def overcommitted(snapshot: Snapshot, _: Any) -> tuple[Diagnostic, ...]:
-    """Return a diagnostic if guarantees of children do not fit in what is above them.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    _ : YuniKornSettings
-
-    Returns
-    -------
-    tuple of Diagnostic
-        Its elements are the queues above, the root as ``<Root>``.
-
-    Notes
-    -----
-    YuniKorn's laws of a configuration, of which only that of the cluster's total is none: a queue without a
-    guarantee counts with the sum of its children's; a sum is held, in the resources that these name, against
-    the queue's own guarantee, the smallest max of the path to it and, of the root, what there is. O(cells).
-    """
+    """Return a diagnostic if guarantees of children do not fit in what is above them."""
     core = snapshot._core
     parent = np.asarray(core.column("pools", "parent")).tolist()
     width = len(snapshot.resources)

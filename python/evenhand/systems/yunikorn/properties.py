@@ -36,20 +36,7 @@ _OWN = frozenset({"preemption.policy", "priority.policy", "priority.offset"})
 
 @dataclass(frozen=True, slots=True)
 class QueueProperties:
-    """What a queue's properties say; each field has the property's name with dots as underscores.
-
-    Attributes
-    ----------
-    preemption_policy : {"default", "fence", "disabled"}
-    preemption_delay : float
-        Seconds that an ask must have waited.
-    priority_policy : {"default", "fence"}
-    priority_offset : int
-    application_sort_policy : {"fifo", "fair"}
-    application_sort_priority : bool
-    quota_preemption_delay : float
-        Seconds from a lowered max to its enforcement; 0: it is not enforced.
-    """
+    """What a queue's properties say; each field has the property's name with dots as underscores."""
 
     preemption_policy: str = "default"
     preemption_delay: float = 30.0
@@ -61,17 +48,7 @@ class QueueProperties:
 
 
 def inherited(parent: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties of a queue: its parent's, but for those that are not handed down, and its own.
-
-    Parameters
-    ----------
-    parent, own : mapping of str to str
-        Texts of the configuration; of the parent with what it inherited.
-
-    Returns
-    -------
-    dict of str to str
-    """
+    """Return the properties of a queue: its parent's, but for those that are not handed down, and its own."""
     down = {name: value for name, value in parent.items() if name not in _OWN}
     if parent.get("preemption.policy", "").lower() == "disabled":
         down["preemption.policy"] = "disabled"
@@ -79,17 +56,7 @@ def inherited(parent: Mapping[str, str], own: Mapping[str, str]) -> dict[str, st
 
 
 def properties_of(texts: Mapping[str, str]) -> QueueProperties:
-    """Read the properties of a queue as YuniKorn does: a wrong value is the default, an unknown name nothing.
-
-    Parameters
-    ----------
-    texts : mapping of str to str
-        With what is inherited.
-
-    Returns
-    -------
-    QueueProperties
-    """
+    """Read the properties of a queue: a wrong value is the default, an unknown name nothing."""
     default = QueueProperties()
 
     def word(name: str, words: Mapping[str, str], absent: str) -> str:
@@ -125,17 +92,7 @@ def _seconds(text: str) -> float:
 
 
 def strange(properties: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
-    """Yield properties that YuniKorn does not know or cannot read, and what it makes of them.
-
-    Parameters
-    ----------
-    properties : mapping of str to str
-
-    Yields
-    ------
-    tuple of str
-        Name, text, and words such as "which counts as the default".
-    """
+    """Yield properties that YuniKorn does not know or cannot read, and what it makes of them."""
     for name, text in properties.items():
         if name not in _KNOWN:
             yield name, text, f"and there is none of that name{nearest(name, _KNOWN)}"

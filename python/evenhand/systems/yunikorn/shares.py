@@ -28,22 +28,7 @@ _QUANTITIES: Final[Mapping[str, str]] = {
 
 
 def shares_table(snapshot: Snapshot, s: YuniKornSettings) -> Table:
-    """Return the ideal share of every queue; see `evenhand.policies.YuniKorn.ideal_shares`.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    s : YuniKornSettings
-
-    Returns
-    -------
-    Table
-
-    Raises
-    ------
-    InputError
-        If the settings of a row are unknown or wrong, or the limit names an unknown resource.
-    """
+    """Return the ideal share of every queue; see `evenhand.policies.YuniKorn.ideal_shares`."""
     quanta = _core.yunikorn_shares(
         snapshot._core, columns.switches(snapshot, s), columns.row_columns(snapshot)
     )

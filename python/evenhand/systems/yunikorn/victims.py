@@ -36,14 +36,7 @@ _NAMED = {
 
 
 def victim(facts: Facts, row: int) -> Told:
-    """Return what would have spared a victim, for the first sentence, what chose it, and the numbers of both.
-
-    Parameters
-    ----------
-    facts : Facts
-    row : int
-        Of the decision.
-    """
+    """Return what would have spared a victim, what chose it, and the numbers of both."""
     decision = facts.plan.decisions[row]
     allocation = int(facts.plan.decisions.column("allocation")[row])
     request = decision.beneficiary.request if decision.beneficiary is not None else None

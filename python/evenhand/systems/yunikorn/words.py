@@ -29,20 +29,7 @@ _Told = tuple[str, dict[str, Any]]
 
 
 class Seen(NamedTuple):
-    """What a recorder saw where something was tried.
-
-    Attributes
-    ----------
-    facts : Facts
-    row : int
-        Of the allocation or request that is explained.
-    node, request : str, int or None
-        Names: where it was, and for which ask.
-    missing : mapping
-        Amounts.
-    recorded : mapping
-        Names and values by kind: ``numbers``, ``times``, ``pools``, ``amounts``, ...
-    """
+    """What a recorder saw where something was tried."""
 
     facts: Facts
     row: int
@@ -94,29 +81,14 @@ def queue_of(facts: Facts, pool: int) -> str:
 
 
 def told(what: str, code: str, seen: Seen) -> Told:
-    """Return what is said of an outcome and the numbers of it; of some what their code says is all.
-
-    Parameters
-    ----------
-    what : {"request", "allocation"}
-        Of which it is said.
-    code : str
-        The outcome; see `evenhand.reasons`.
-    seen : Seen
-    """
+    """Return what is said of an outcome and the numbers of it; of some what their code says is all."""
     tell = (_REQUESTS if what == "request" else _ALLOCATIONS).get(code)
     found = None if tell is None or not seen.recorded else tell(seen)
     return NOTHING if found is None else Told(found[1], found[0])
 
 
 def told_of_unseen(facts: Facts, what: str) -> Told:
-    """Return why an ask was not tried, or why no ask looked at what runs.
-
-    Parameters
-    ----------
-    facts : Facts
-    what : {"request", "allocation"}
-    """
+    """Return why an ask was not tried, or why no ask looked at what runs."""
     s = facts.plan.policy.settings
     if s.preemption == "cycles" and s.mode == "shotgun":
         if "inter_queue" not in s.policies:

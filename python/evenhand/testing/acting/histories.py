@@ -163,19 +163,7 @@ def live(
     last: int | None,
     carry_out: Callable[[Driver, Any], object],
 ) -> None:
-    """Let one driver live.
-
-    Parameters
-    ----------
-    history : History
-        Gets what the driver left, and whether it was killed.
-    adapter : SiteAdapter
-    journal : pathlib.Path
-    last : int or None
-        Which of its calls of the site, and writes to the journal, it does not outlive.
-    carry_out : callable
-        As of `play`.
-    """
+    """Let one driver live."""
     from evenhand.act import Driver, Timing
 
     site, calls = history.site, itertools.count()

@@ -31,24 +31,7 @@ _ROUNDS = 20  # of drivers that see to what is left
 
 
 class Troubled:
-    """An adapter between which and its drivers things go wrong, and what was asked of it.
-
-    Parameters
-    ----------
-    adapter : Adapter
-    random : random.Random
-    journal : pathlib.Path
-        Of the drivers.
-
-    Attributes
-    ----------
-    log : list of Event
-        Commands that were sent; times are numbers of calls.
-    left : int or None
-        How many more calls a driver outlives.
-    calm : bool
-        Whether nothing goes wrong any more.
-    """
+    """An adapter between which and its drivers things go wrong, and what was asked of it."""
 
     def __init__(self, adapter: Adapter, random: Random, journal: Path) -> None:
         self._adapter, self._random, self._journal = guarded(adapter), random, journal
@@ -91,21 +74,7 @@ class Troubled:
 
 
 def hold_histories(fresh: Callable[[], Adapter], count: int, timeout: float) -> None:
-    """Let drivers act on so many clusters, and hold what came of it against the laws.
-
-    Parameters
-    ----------
-    fresh : callable
-        Returns the adapter of a new cluster, the same every time.
-    count : int
-    timeout : float
-        Seconds in which the cluster shows what was done.
-
-    Raises
-    ------
-    AssertionError
-        The number of the history, the law, and what was found.
-    """
+    """Let drivers act on so many clusters, and hold what came of it against the laws."""
     for seed in range(count):
         try:
             _hold(fresh(), seed, timeout)

@@ -26,21 +26,7 @@ __all__ = ["beginnings", "seeded"]
 def beginnings(
     clusters: SearchStrategy[dict[str, Any]], own: SearchStrategy[Policy], others: SearchStrategy[Policy]
 ) -> SearchStrategy[Begin]:
-    """Draw what a life begins with.
-
-    Parameters
-    ----------
-    clusters : SearchStrategy[dict]
-        In the file format.
-    own : SearchStrategy[Policy]
-        Of the cluster's own policy.
-    others : SearchStrategy[Policy]
-        Of others of the same system; one of any system is asked, too.
-
-    Returns
-    -------
-    SearchStrategy[Begin]
-    """
+    """Draw what a life begins with."""
     return st.tuples(clusters, clusters, own, others, policies(), picks(64)).map(lambda drawn: _begin(*drawn))
 
 

@@ -41,25 +41,7 @@ def _stops_at_once(victim: Decision) -> bool:
 
 
 def carry_out(rows: Rows, plan: Plan) -> tuple[str, ...]:
-    """Carry out a plan's decisions, in the order that is documented: victims, resumes, reservations, starts.
-
-    Parameters
-    ----------
-    rows : Rows
-        Changed.
-    plan : Plan
-        The frozen one.
-
-    Returns
-    -------
-    tuple of str
-        Names of what runs now.
-
-    Raises
-    ------
-    Refused
-        If something that a decision is about has gone or is otherwise than it was.
-    """
+    """Carry out a plan's decisions in the documented order: victims, resumes, reservations, starts."""
     decisions = list(plan.decisions)
     asked = {str(row["name"]): row for row in plan.snapshot.to_dict()["requests"]}
     for victim in (d for d in decisions if d.action == "preempt"):

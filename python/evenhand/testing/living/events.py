@@ -65,15 +65,7 @@ def _has_rows(rows: Rows, operation: Any) -> bool:
 
 
 class Happening:
-    """Draws what happens to rows.
-
-    Parameters
-    ----------
-    stock : mapping
-        A second cluster in the file format: rows that come are like its rows.
-    resources : mapping
-        Of the cluster.
-    """
+    """Draws what happens to rows."""
 
     def __init__(self, stock: Mapping[str, Any], resources: Mapping[str, Any]) -> None:
         unknown = frozenset(stock["resources"]) - set(resources)
@@ -82,14 +74,7 @@ class Happening:
         self._stock = {t: [_fits(row, unknown) for row in stock.get(t) or ()] for t in TABLES}
 
     def batch(self, rows: Rows, pick: Pick) -> list[Any]:
-        """Return events for one call of `Cluster.apply`; now and then one of them is wrong.
-
-        Parameters
-        ----------
-        rows : Rows
-            As they are before; they do not change.
-        pick : Pick
-        """
+        """Return events for one call of `Cluster.apply`; now and then one of them is wrong."""
         trial = rows.copied()
         events: list[Any] = []
         for _ in range(pick((1, 1, 2, 2, 3, 5))):

@@ -36,17 +36,7 @@ _TABLES = ("allocations", "requests", "operations")
 
 @dataclass(frozen=True)
 class Begin:
-    """What a life begins with.
-
-    Attributes
-    ----------
-    cluster, stock : mapping
-        In the file format: what is there at first, and a second cluster whose rows come later.
-    policies : sequence of Policy
-        The first is the cluster's own; the others are asked now and then.
-    waited : str or None
-        The state at first is that of a plan as if all had waited so long; None: there is none.
-    """
+    """What a life begins with."""
 
     cluster: Mapping[str, Any]
     stock: Mapping[str, Any]
@@ -72,24 +62,7 @@ class _Then:
 
 
 class Life:
-    """A cluster and what is kept beside it.
-
-    Parameters
-    ----------
-    begin : Begin
-
-    Attributes
-    ----------
-    cluster : Cluster
-    rows : Rows
-    states : States
-    plans : list of Plan
-        Those of the cluster's own policy that were carried out: the frozen ones.
-    counts : Counter
-        How often each event, trigger, victim and step was drawn, by kind and word.
-    trace : list
-        What happened, in order.
-    """
+    """A cluster and what is kept beside it."""
 
     def __init__(self, begin: Begin) -> None:
         from evenhand.cluster import Cluster

@@ -45,23 +45,7 @@ def _without(row: Row, *cells: str) -> dict[str, Any]:
 
 
 class Rows:
-    """Tables of rows by name, integers as texts. A row is never changed: another one takes its place.
-
-    Parameters
-    ----------
-    data : mapping
-        A snapshot in the file format.
-
-    Attributes
-    ----------
-    now : number
-    tables : dict of dict
-        Table to name to row.
-    went : dict of dict
-        The same of rows that are there no longer, as they were last.
-    used_up : set of str
-        Requests of which nothing waited any more since the rows were copied, also those put again since.
-    """
+    """Tables of rows by name, integers as texts. A row is never changed: another one takes its place."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         self._head = _without(data, "now", *TABLES)
@@ -95,13 +79,7 @@ class Rows:
         return [row for row in rows if state_of(row) in states] if states else rows
 
     def find(self, table: str, name: Any) -> Row:
-        """Return a row.
-
-        Raises
-        ------
-        Refused
-            If there is none of this name.
-        """
+        """Return a row."""
         row = self.tables[table].get(str(name))
         if row is None:
             raise Refused(f"there is no {name!r} in {table}")
@@ -141,13 +119,7 @@ class Rows:
             self.used_up.add(str(request))
 
     def happen(self, event: Event) -> None:
-        """Let an event happen.
-
-        Raises
-        ------
-        Refused
-            If it breaks a rule of events. Rules of tables are not looked at: `Snapshot.from_dict` knows them.
-        """
+        """Let an event happen."""
         match event:
             case Time(now):
                 if now < self.now:

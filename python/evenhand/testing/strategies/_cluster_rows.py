@@ -33,15 +33,7 @@ def _chosen(how_many: HowMany, number: int) -> bool:
 
 
 class _Amounts:
-    """Amounts in units, of numbers of 0 to 15.
-
-    Parameters
-    ----------
-    spaces : mapping
-        Resource to its fields; every amount is a multiple of the quantum.
-    most : int
-        Quanta of the largest amount.
-    """
+    """Amounts in units, of numbers of 0 to 15."""
 
     def __init__(self, spaces: Mapping[str, Mapping[str, Any]], most: int) -> None:
         self.quanta = {name: (fields or {}).get("quantum", 1) for name, fields in spaces.items()}

@@ -15,15 +15,7 @@ _ALL = ("time", "start", "end", "ask", "count", "leave", "suspend", "resume", "j
 
 
 class Happening:
-    """A cluster's rows, as far as events depend on them.
-
-    Parameters
-    ----------
-    data : mapping
-        A snapshot in the file format.
-    overfull : bool
-        Whether what starts, resumes or grows may exceed its node, and nodes may shrink below what they hold.
-    """
+    """A cluster's rows, as far as events depend on them."""
 
     def __init__(self, data: Mapping[str, Any], *, overfull: bool = False) -> None:
         self.now: float = data.get("now", 0)
@@ -39,13 +31,7 @@ class Happening:
         self._made = 0
 
     def next(self, code: Code) -> Event:
-        """Return an event that may happen now, and let it happen to the rows.
-
-        Parameters
-        ----------
-        code : tuple of int
-            Six numbers of 0 to 255: the kind of the event, and its choices. Zeros: time passes.
-        """
+        """Return an event that may happen now, and let it happen to the rows."""
         for turn in range(len(_ALL)):  # time always passes
             make: Callable[[Code], Event | None]
             make = getattr(self, "_" + _ALL[(code[0] + turn) % len(_ALL)])

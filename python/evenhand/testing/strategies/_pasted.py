@@ -15,13 +15,7 @@ __all__ = ["Pasted", "built"]
 
 
 class Pasted:
-    """Writes the call that makes a snapshot; only when it is shown, since drawing is frequent.
-
-    Parameters
-    ----------
-    data : mapping
-        In the file format.
-    """
+    """Writes the call that makes a snapshot; only when it is shown, since drawing is frequent."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         self._data = data

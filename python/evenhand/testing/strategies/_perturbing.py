@@ -27,27 +27,7 @@ def perturbed(
     rng: random.Random,
     words: Mapping[str, Sequence[str]],
 ) -> dict[str, Any]:
-    """Return a snapshot in which about half of the rows have another value of some fields.
-
-    Parameters
-    ----------
-    data : mapping
-        A snapshot in the file format.
-    fields : iterable of (str, str)
-        Tables and fields, from `FIELDS`.
-    rng : random.Random
-    words : mapping
-        What texts may be, by field: partitions that the settings have.
-
-    Returns
-    -------
-    dict
-        A copy, which shares the tables that have none of the fields; it may be invalid.
-
-    Notes
-    -----
-    O(cells of the tables that have the fields).
-    """
+    """Return a snapshot in which about half of the rows have another value of some fields."""
     changed = list(fields)
     tables = {table for table, _ in changed}
     out = {name: deepcopy(value) if name in tables else value for name, value in data.items()}
@@ -61,19 +41,7 @@ def perturbed(
 
 
 def enriched(data: Mapping[str, Any], rng: random.Random) -> dict[str, Any]:
-    """Return a snapshot with rows that strategies seldom draw: pools, reservations, an idle operation.
-
-    Parameters
-    ----------
-    data : mapping
-        A snapshot in the file format.
-    rng : random.Random
-
-    Returns
-    -------
-    dict
-        A copy.
-    """
+    """Return a snapshot with rows that strategies seldom draw: pools, reservations, an idle operation."""
     out = deepcopy(dict(data))
     if not out.get("pools"):
         out["pools"] = [{"name": "p"}, {"name": "q"}]

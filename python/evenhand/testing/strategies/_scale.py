@@ -12,20 +12,7 @@ AMOUNT_FIELDS = ("strong_guarantee", "limits", "resource_flow", "burst")
 
 @dataclass(frozen=True)
 class Scale:
-    """Turns percentages of the cluster into the amounts of a snapshot file.
-
-    Attributes
-    ----------
-    quanta : mapping
-        Resource -> quantum.
-    total : tuple of int
-        Total of the cluster in quanta, in the order of `quanta`.
-    exact : bool
-        Whether a percentage means exactly that. If not, every amount gets a
-        small excess of its own, a fixed function of where it stands. Two sums
-        that are equal by design then differ by far more than rounding errors do,
-        also after hypothesis has shrunk all percentages to a few simple ones.
-    """
+    """Turns percentages of the cluster into the amounts of a snapshot file."""
 
     quanta: Mapping[str, float]
     total: tuple[int, ...]

@@ -36,29 +36,7 @@ def commands_of(
     force: bool = False,
     reason: str = "",
 ) -> list[tuple[str, ...]]:
-    """Return the commands of an action.
-
-    Parameters
-    ----------
-    action : str
-        Of `evenhand.adapters.protocol.ACTIONS`.
-    job : str
-        ``job`` or ``job.task``.
-    migrates : bool
-        Whether it writes a checkpoint and goes back to the queue when it is suspended. For a job with a
-        checkpoint environment ``qmod -rj`` is refused.
-    stopped : bool
-        Whether it stands suspended with the hold of an eviction that did not come to its end.
-    force : bool
-        Whether jobs that are not rerunnable go back to the queue all the same.
-    reason : str
-        Of a note: it is put into the job's context, which ``qstat -j`` shows.
-
-    Returns
-    -------
-    list of tuple of str
-        A hold comes first: a job that has it goes back to the queue held, and cannot take its room again.
-    """
+    """Return the commands of an action."""
     forced = ("-f",) if force else ()
     leaves = ("qmod", "-sj", job) if migrates else ("qmod", *forced, "-rj", job)
     known: dict[str, list[tuple[str, ...]]] = {
@@ -81,18 +59,7 @@ def _mark(name: str, reason: str) -> tuple[str, ...]:
 
 
 def answer_of(arguments: Sequence[str], result: Result) -> Answer:
-    """Return what came of a command.
-
-    Parameters
-    ----------
-    arguments : sequence of str
-    result : Result
-
-    Returns
-    -------
-    Answer
-        ``qmod`` ends with status 0 also where it refuses: what it says counts.
-    """
+    """Return what came of a command."""
     if result.status is None:
         return Answer("unknown", said_of(result))
     text = f"{result.out}\n{result.err}"

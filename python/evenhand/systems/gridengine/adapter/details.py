@@ -25,23 +25,7 @@ _HEAD = "<?xml version='1.0'?>\n"
 
 
 def details_of(ask: Ask, names: list[str]) -> dict[str, Details]:
-    """Return the details of jobs by number.
-
-    Parameters
-    ----------
-    ask : Ask
-    names : list of str
-        ``job`` or ``job.task``.
-
-    Returns
-    -------
-    dict of str to Details
-
-    Raises
-    ------
-    AdapterError
-        If the command fails; caused by an `InputError` if its answer cannot be read.
-    """
+    """Return the details of jobs by number."""
     from evenhand.systems.gridengine.text.jobs import read_details
 
     numbers = ",".join(dict.fromkeys(name.partition(".")[0] for name in names))
@@ -52,23 +36,7 @@ def details_of(ask: Ask, names: list[str]) -> dict[str, Details]:
 
 
 def details_of_each(ask: Ask, names: list[str]) -> tuple[dict[str, Details], set[str]]:
-    """Return details by number, and the numbers of jobs of which they cannot be read.
-
-    Parameters
-    ----------
-    ask, names
-        As of `details_of`.
-
-    Returns
-    -------
-    details : dict of str to Details
-    unread : set of str
-
-    Raises
-    ------
-    AdapterError
-        If a command fails.
-    """
+    """Return details by number, and the numbers of jobs of which they cannot be read."""
     numbers = [*dict.fromkeys(name.partition(".")[0] for name in names)]
     try:
         return details_of(ask, numbers), set()
@@ -82,28 +50,7 @@ def details_of_each(ask: Ask, names: list[str]) -> tuple[dict[str, Details], set
 
 
 def details_in_parts(ask: Ask, jobs: str) -> tuple[str, dict[str, str]]:
-    """Return the text of the jobs of which it can be read, where that of all together is no XML.
-
-    Parameters
-    ----------
-    ask : Ask
-    jobs : str
-        What ``qstat -xml`` says of all.
-
-    Returns
-    -------
-    text : str
-        Of one command after the other, each for half as many jobs as the one before as long as it is no XML.
-    unread : dict of str to str
-        Numbers of the other jobs, with what is wrong.
-
-    Raises
-    ------
-    AdapterError
-        If a command fails.
-    InputError
-        If there are too many of them: then it is not the jobs.
-    """
+    """Return the text of the jobs of which it can be read, where that of all together is no XML."""
     from evenhand.systems.gridengine.text.jobs import read_details, read_tasks
 
     texts: list[str] = []

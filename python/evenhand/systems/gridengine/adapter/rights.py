@@ -9,19 +9,7 @@ __all__ = ["rights_of"]
 
 
 def rights_of(ask: Callable[..., str]) -> tuple[str, bool]:
-    """Return the user of this process, and whether it is a manager of the cluster.
-
-    Parameters
-    ----------
-    ask : callable
-        Runs a command and returns what it prints.
-
-    Returns
-    -------
-    user : str
-    manager : bool
-        By ``qconf -sm``.
-    """
+    """Return the user of this process, and whether it is a manager of the cluster."""
     try:
         import pwd
 

@@ -27,30 +27,7 @@ def standing_of(
     force: bool = False,
     stays: bool = False,
 ) -> Standing:
-    """Return how a job stands.
-
-    Parameters
-    ----------
-    name : str
-    task : Task or None
-        Its rows of ``qstat``; None: it is not listed.
-    detail : Details or None
-        What ``qstat -j`` says of its job.
-    system_hold : bool
-        Whether it has a system hold, the kind that a driver uses.
-    rerunnable : bool
-        Whether it may be run anew where it does not say so itself.
-    force : bool
-        Whether it may be run anew whatever it says.
-    stays : bool
-        Whether Grid Engine has refused that, or does not say whether it may.
-
-    Returns
-    -------
-    Standing
-        One that waits and was never run is ``held`` for any hold; one that went back to the queue only for a
-        system hold: other holds are people's, and a driver's release does not lift them.
-    """
+    """Return how a job stands."""
     if task is None:
         return Standing.gone(name, "qstat does not list it")
     ran = "R" in task.state

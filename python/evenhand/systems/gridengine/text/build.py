@@ -41,29 +41,7 @@ class Texts:
 
 
 class Builder:
-    """Makes rows of a cluster.
-
-    Parameters
-    ----------
-    texts : Texts
-    now : float
-        Seconds since 1970.
-    aapre : bool or mapping of str to bool
-        What holds of resources where the complexes have no ninth column; False of those that a mapping lacks.
-    leaving : mapping of str to str
-        Jobs that were asked to leave, with the job that each leaves for.
-    subordination : bool
-        Whether what a subordinate list has stopped is preempted, and keeps all it holds.
-    staying : frozenset of str
-        Jobs that cannot go back to the queue.
-
-    Attributes
-    ----------
-    notes : Notes
-        What a person should know of it.
-    left_out : dict of str to list of str
-        Jobs that wait and are no requests, by what they ask for that cannot be judged.
-    """
+    """Makes rows of a cluster."""
 
     def __init__(
         self,

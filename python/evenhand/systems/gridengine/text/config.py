@@ -35,22 +35,7 @@ _RULES: Final = ("$pe_slots", "$fill_up", "$round_robin")
 
 @dataclass(frozen=True, slots=True)
 class Complex:
-    """An attribute that jobs may request.
-
-    Attributes
-    ----------
-    name, shortcut : str
-    kind : str
-        ``INT``, ``DOUBLE``, ``MEMORY``, ``TIME``, ``RSMAP``, ``BOOL``, ``STRING`` and so on.
-    relop : str
-        How a request is compared with what is offered.
-    consumable : str
-        ``NO``, ``YES`` (each slot takes it), ``JOB`` or ``HOST`` (once a job, once a host).
-    default : str
-        What jobs take of a consumable that do not request it.
-    aapre : bool or None
-        Whether it is available after preemption; None where there is no ninth column.
-    """
+    """An attribute that jobs may request."""
 
     name: str
     shortcut: str
@@ -63,19 +48,7 @@ class Complex:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A cluster queue, as far as plans read it.
-
-    Attributes
-    ----------
-    limits : mapping of str to str
-        ``h_rt`` and the like: the most that a job in it may request.
-    restricted : tuple of str
-        Fields that let only some users or projects in.
-    varies : tuple of str
-        Fields that differ from host to host.
-    slots_at : mapping of str to int
-        Slots of single hosts, and (``@name``) of groups of hosts.
-    """
+    """A cluster queue, as far as plans read it."""
 
     name: str
     slots: int
@@ -137,23 +110,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def read_complexes(text: str) -> dict[str, Complex]:
-    """Read ``qconf -sc``.
-
-    Parameters
-    ----------
-    text : str
-        A line a complex with eight columns, or more, the ninth of which is ``aapre``.
-
-    Returns
-    -------
-    dict of str to Complex
-        By name.
-
-    Raises
-    ------
-    InputError
-        Table "qconf -sc": a problem for each line that is none, and for names that stand twice.
-    """
+    """Read ``qconf -sc``."""
     found = Found("qconf -sc")
     complexes: dict[str, Complex] = {}
     short: dict[str, Complex] = {}
@@ -262,23 +219,7 @@ _LIMITS: Final = tuple(
 
 
 def read_queues(text: str) -> dict[str, Queue]:
-    """Read ``qconf -sq QUEUE...``: one object after the other.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    dict of str to Queue
-        By name, in the order of the text. Of values for single hosts (``slots 1,[h1=4]``) those of slots are
-        kept, which count where ``qhost`` does not say how many slots a host has.
-
-    Raises
-    ------
-    InputError
-        Table "qconf -sq".
-    """
+    """Read ``qconf -sq QUEUE...``: one object after the other."""
     found, queues = Found("qconf -sq"), {}
     for given in _fields(text, found, "qname"):
         name = given["qname"][1] if "qname" in given else ""
@@ -342,21 +283,7 @@ def _queue(
 
 
 def read_hosts(text: str) -> dict[str, Host]:
-    """Read ``qconf -se HOST``, of one host after the other, ``global`` among them.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    dict of str to Host
-
-    Raises
-    ------
-    InputError
-        Table "qconf -se".
-    """
+    """Read ``qconf -se HOST``, of one host after the other, ``global`` among them."""
     found, hosts = Found("qconf -se"), {}
     for given in _fields(text, found, "hostname"):
         line, name = given.get("hostname", (1, ""))
@@ -369,21 +296,7 @@ def read_hosts(text: str) -> dict[str, Host]:
 
 
 def read_parallel(text: str) -> dict[str, Parallel]:
-    """Read ``qconf -sp NAME``, of one parallel environment after the other.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    dict of str to Parallel
-
-    Raises
-    ------
-    InputError
-        Table "qconf -sp".
-    """
+    """Read ``qconf -sp NAME``, of one parallel environment after the other."""
     found, environments = Found("qconf -sp"), {}
     for given in _fields(text, found, "pe_name"):
         line, name = given.get("pe_name", (1, ""))
@@ -411,22 +324,7 @@ _OFFSET: Final = "DURATION_OFFSET"
 
 
 def read_scheduler(text: str) -> dict[str, Any]:
-    """Read ``qconf -ssconf``.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    dict
-        Settings of `evenhand.policies.GridEngine` that it has.
-
-    Raises
-    ------
-    InputError
-        Table "qconf -ssconf".
-    """
+    """Read ``qconf -ssconf``."""
     found, settings = Found("qconf -ssconf"), {}
     lines: dict[str, tuple[int, str]] = {}
     for line, said in _lines(text):

@@ -36,33 +36,7 @@ _RERUN: Final = {"0": None, "1": True, "2": False}
 
 @dataclass(slots=True)
 class Task:
-    """A job, or a task of an array, as it stands.
-
-    Attributes
-    ----------
-    job : str
-        Number of the job.
-    task : str
-        Number of the task; empty: the job is no array.
-    state : str
-        Grid Engine's letters.
-    priority : float
-        The final one, 0 to 1.
-    since : float
-        When it started if it runs, else when it was submitted or went back to the queue; seconds since 1970.
-    parts : dict of str to int
-        Slots by queue instance (``queue@host``), the first of which is the master's.
-    slots : int
-        That a waiting one asks for.
-    requests : mapping of str to str
-        Hard requests by name of the complex.
-    placed : bool
-        Whether the text says where each of its slots is.
-    detailed : bool
-        Whether the text has what it requests (``-r``).
-    unknown : str
-        Letters of its state that Grid Engine is not known to have.
-    """
+    """A job, or a task of an array, as it stands."""
 
     job: str
     task: str
@@ -97,35 +71,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """What ``qstat -j`` adds of a job.
-
-    Attributes
-    ----------
-    reserve : bool
-        Whether it asks for a reservation.
-    rerun : bool or None
-        Whether it may be run anew; None: its queue says.
-    checkpoint : str
-        Its checkpoint environment; empty: none.
-    migrates : bool
-        Whether it writes a checkpoint and goes back to the queue when it is suspended.
-    not_before : float
-        When it may start at the earliest; 0: at once.
-    slots : tuple of (int, int, int)
-        Ranges of slots that it asks for: from, to, step.
-    queues : tuple of str
-        Patterns of queues or queue instances, of which one will do.
-    concurrency : int
-        Most tasks of the array that run at a time; 0: any number.
-    starts : mapping of str to float
-        When its tasks started, by number; "1" of a job that is no array.
-    places : mapping of str to mapping of str to int
-        Slots of its tasks by queue instance, likewise; empty where the text does not say.
-    asks : tuple of str
-        What it asks for that no plan reads, in words.
-    requests : mapping of str to str
-        Hard requests by name of the complex.
-    """
+    """What ``qstat -j`` adds of a job."""
 
     job: str
     submitted: float
@@ -209,28 +155,7 @@ def read_tasks(text: str, *, utc: bool = False) -> list[Task]:
 
 
 def read_jobs(text: str, *, utc: bool = False) -> tuple[list[Task], dict[str, tuple[Instance, ...]]]:
-    """Read ``qstat -xml -u '*' -r -g t``, or with ``-f``, which has queue instances with their jobs.
-
-    Parameters
-    ----------
-    text : str
-        Jobs that run have a row a queue instance (with ``-g t`` or ``-f``); several rows of one are put
-        together. Jobs that have ended are no tasks.
-    utc : bool
-        Whether its times are in UTC; by default in the zone of this machine.
-
-    Returns
-    -------
-    tasks : list of Task
-        Those that run first, in the order of the text; each task of a waiting array for itself.
-    instances : dict of str to tuple of Instance
-        Queue instances by host; empty without ``-f``.
-
-    Raises
-    ------
-    InputError
-        Table "qstat -xml": it is not complete, or a value in it is none.
-    """
+    """Read ``qstat -xml -u '*' -r -g t``, or with ``-f``, which has queue instances with their jobs."""
     root, found = parse(text, "qstat -xml", "job_info"), Found("qstat -xml")
     tasks: dict[str, Task] = {}
     instances: dict[str, list[Instance]] = {}
@@ -346,26 +271,7 @@ _BEGINS: Final = re.compile(r"(?=<\?xml\s)")
 
 
 def read_details(text: str, unread: dict[str, str] | None = None) -> dict[str, Details]:
-    """Read ``qstat -xml -j '*'``.
-
-    Parameters
-    ----------
-    text : str
-        Or several of them, one after the other.
-    unread : dict of str to str, optional
-        Gets the jobs that have a value which is none, with what is wrong with it.
-
-    Returns
-    -------
-    dict of str to Details
-        By number of the job; none where Grid Engine knows no job.
-
-    Raises
-    ------
-    InputError
-        Table "qstat -xml -j": it is not complete, or, without `unread` or where the number of its job is none
-        either, a value in it is none.
-    """
+    """Read ``qstat -xml -j '*'``."""
     details: dict[str, Details] = {}
     for part in [part for part in _BEGINS.split(text) if part.strip()] or [text]:
         if not _NO_JOB.match(part):

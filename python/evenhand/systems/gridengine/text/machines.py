@@ -40,22 +40,7 @@ class Machine:
 
 
 def read_machines(text: str) -> dict[str, Machine]:
-    """Read ``qhost -xml -F -q``.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    dict of str to Machine
-        By name, ``global`` left out.
-
-    Raises
-    ------
-    InputError
-        Table "qhost -xml": it is not complete, a value in it is none, or there is no host.
-    """
+    """Read ``qhost -xml -F -q``."""
     command = "qhost -xml"
     root, found = parse(text, command, "qhost"), Found(command)
     machines = {}
@@ -91,21 +76,7 @@ def instance_of(
     found: Found,
     fields: tuple[str, str] = ("slots_total", "state"),
 ) -> Instance:
-    """Return a queue instance of what a text says of it; what is no number or state is found.
-
-    Parameters
-    ----------
-    queue, host, slots, state : str
-    line : int
-        Where it stands.
-    found : Found
-    fields : tuple of str
-        What the text calls slots and state.
-
-    Returns
-    -------
-    Instance
-    """
+    """Return a queue instance of what a text says of it; what is no number or state is found."""
     if not (slots.isascii() and slots.isdecimal() and len(slots) < 10):
         said = shorten(slots) or "missing"
         message = f"{fields[0]} of {queue}@{host} is {said}; it must be a whole number"

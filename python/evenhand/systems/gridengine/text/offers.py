@@ -43,13 +43,7 @@ def duration_of(requests: Mapping[str, str]) -> float | None:
 
 
 def requested(name: str, read: Callable[[str], Any], said: str) -> Any:
-    """Return what a job asks for, as a number.
-
-    Raises
-    ------
-    InputError
-        If it is none; jobs are read from what qstat writes.
-    """
+    """Return what a job asks for, as a number."""
     try:
         return read(said)
     except ValueError as error:
@@ -66,30 +60,7 @@ def to_quantum(kind: str, value: float, *, up: bool) -> float | int:
 
 
 class Offers:
-    """What hosts offer, by what was read of them.
-
-    Parameters
-    ----------
-    complexes : mapping of str to Complex
-    queues : mapping of str to Queue
-    hosts : mapping of str to Host
-        Capacities of consumables; ``global`` has those of all hosts together.
-    machines : mapping of str to Machine
-        Empty: each host has an open instance of each queue.
-    listed : mapping of str to tuple of Instance, optional
-        Queue instances by host that a list of these has: they take the place of what is known otherwise.
-
-    Attributes
-    ----------
-    machines : mapping of str to Machine
-    consumables : mapping of str to Complex
-    several : bool
-        Whether a host has more than one queue; then slots are counted for each of them, too.
-    shared : mapping of str to amount
-        What there is of consumables that are counted for all hosts together.
-    unread : list of str
-        Consumables of queues, and those that hosts and ``global`` limit both: only what hosts have is read.
-    """
+    """What hosts offer, by what was read of them."""
 
     def __init__(
         self,
@@ -167,16 +138,7 @@ class Offers:
     def taken(
         self, requests: Mapping[str, str], queue: str, slots: int, *, master: bool
     ) -> dict[str, float | int]:
-        """Return what slots of a job in a queue take on a host.
-
-        Parameters
-        ----------
-        requests : mapping of str to str
-        queue : str
-        slots : int
-        master : bool
-            Whether its first slot is among them: then what a job takes once is, too.
-        """
+        """Return what slots of a job in a queue take on a host."""
         found: dict[str, float | int] = {SLOTS: slots}
         if self.several:
             found[slots_of(queue)] = slots

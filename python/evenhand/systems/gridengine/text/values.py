@@ -31,13 +31,7 @@ AMOUNTS: Final = ("INT", "DOUBLE", "MEMORY", "TIME", "RSMAP")
 
 
 class Found:
-    """Problems, with the line of the text on which they stand.
-
-    Parameters
-    ----------
-    table : str
-        What problems call the text: the command that writes it.
-    """
+    """Problems, with the line of the text on which they stand."""
 
     def __init__(self, table: str) -> None:
         self.table = table
@@ -55,28 +49,7 @@ class Found:
 
 
 def memory(text: str) -> int | None:
-    """Return an amount of memory in bytes; None: no end.
-
-    Parameters
-    ----------
-    text : str
-        A number with one of the letters k, m, g, t (powers of 1000), K, M, G, T (of 1024), or without:
-        ``512M``, ``4.000G``; or ``INFINITY``.
-
-    Returns
-    -------
-    int or None
-        Fractions of a byte are rounded up.
-
-    Raises
-    ------
-    ValueError
-        If it is none, with what it must be.
-
-    Notes
-    -----
-    Source: Grid Engine 8.1.9, sge_types(5), memory_specifier. Numbers with a point are what ``qstat`` writes.
-    """
+    """Return an amount of memory in bytes; None: no end."""
     if text.upper() == _ENDLESS:
         return None
     match = _MEMORY.fullmatch(text)
@@ -87,26 +60,7 @@ def memory(text: str) -> int | None:
 
 
 def seconds(text: str) -> float | None:
-    """Return a time in seconds; None: no end.
-
-    Parameters
-    ----------
-    text : str
-        Seconds, or ``h:m:s``, whose parts may be empty: ``3600``, ``1:00:00``, ``1::``; or ``INFINITY``.
-
-    Returns
-    -------
-    float or None
-
-    Raises
-    ------
-    ValueError
-        If it is none, with what it must be.
-
-    Notes
-    -----
-    Source: Grid Engine 8.1.9, sge_types(5), time_specifier.
-    """
+    """Return a time in seconds; None: no end."""
     if text.upper() == _ENDLESS:
         return None
     match = _TIME.fullmatch(text)
@@ -135,23 +89,7 @@ def flag(text: str) -> bool:
 
 
 def amount(kind: str, text: str) -> float | int | None:
-    """Return a value of a complex of a type that is an amount; None: no end.
-
-    Parameters
-    ----------
-    kind : {"INT", "DOUBLE", "MEMORY", "TIME", "RSMAP"}
-    text : str
-        Of a RSMAP how many, with the names of them or without: ``4(0-3)``; ``NONE``.
-
-    Returns
-    -------
-    float or int or None
-
-    Raises
-    ------
-    ValueError
-        If it is none, with what it must be.
-    """
+    """Return a value of a complex of a type that is an amount; None: no end."""
     if kind == "MEMORY":
         return memory(text)
     if kind == "TIME":

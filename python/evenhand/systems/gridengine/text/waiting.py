@@ -21,26 +21,7 @@ _QUEUE: Final = ("qname", "q")
 
 
 class Waiting:
-    """Makes requests of jobs, one after the other in the order in which they are served.
-
-    Parameters
-    ----------
-    offers : Offers
-    texts : Texts
-    now : float
-    tags : dict of str to set of str
-        Tags of each host; gets those that requests call for.
-
-    Attributes
-    ----------
-    queue : str
-        That in which the last job is taken to start.
-
-    Notes
-    -----
-    A job that may be in several queues is taken to be in the one that has room for it now, else in the one
-    with the most slots: the snapshot has room of queues, and a request names one.
-    """
+    """Makes requests of jobs, one after the other in the order in which they are served."""
 
     def __init__(self, offers: Offers, texts: Texts, now: float, tags: dict[str, set[str]]) -> None:
         self.offers, self.texts, self.now, self.tags = offers, texts, now, tags

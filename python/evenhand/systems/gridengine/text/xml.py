@@ -49,32 +49,7 @@ class Element:
 
 
 def parse(text: str, command: str, *roots: str) -> Element:
-    """Return the root element of a text.
-
-    Parameters
-    ----------
-    text : str
-        Characters that XML forbids stand for themselves no more: each becomes U+FFFD. A tag with a number,
-        ``<JATASK:     366.>``, is read without it.
-    command : str
-        What wrote it, for messages.
-    *roots : str
-        Tags that the root may have.
-
-    Returns
-    -------
-    Element
-
-    Raises
-    ------
-    InputError
-        One problem, table `command`: it is cut off, is not well-formed or nested too deeply, declares a
-        document type or entities, or is something else.
-
-    Notes
-    -----
-    O(characters). Neither entities nor document types are read, so nothing outside of the text is.
-    """
+    """Return the root element of a text."""
     reader = _Reader(command)
     reader.read(_NUMBERED.sub(r"<\1\2>", _FORBIDDEN.sub(_STAND_IN, text)))
     root = reader.root

@@ -19,19 +19,7 @@ _RANGE = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?")
 
 
 def tasks_of(text: str) -> tuple[list[int], int]:
-    """Return the first tasks of ``0-5:2,9%3``, at most `MOST` of them, and how many there are.
-
-    Parameters
-    ----------
-    text : str
-        As Slurm prints those that wait; ``...`` stands for more that it does not print.
-
-    Returns
-    -------
-    tasks : list of int
-    count : int
-        Of all that are printed; 0: none can be read.
-    """
+    """Return the first tasks of ``0-5:2,9%3``, at most `MOST` of them, and how many there are."""
     found: list[int] = []
     count = 0
     for part in text.partition("%")[0].strip("[]").split(","):
@@ -52,24 +40,7 @@ def has_task(text: str, task: int) -> bool:
 
 
 def expanded(jobs: Iterable[Job]) -> tuple[list[Job], dict[str, int]]:
-    """Return jobs with the next tasks of arrays in the place of arrays that wait.
-
-    Parameters
-    ----------
-    jobs : iterable of Job
-
-    Returns
-    -------
-    jobs : list of Job
-        Of an array of which only so many tasks may run at once, as many as may begin now. One of which none
-        may, or whose tasks cannot be read, stands as it is.
-    more : dict of str to int
-        How many tasks of an array wait behind those.
-
-    Notes
-    -----
-    O(jobs).
-    """
+    """Return jobs with the next tasks of arrays in the place of arrays that wait."""
     listed = list(jobs)
     running = Counter(job.array for job in listed if job.array and job.state in HOLDING)
     found: list[Job] = []

@@ -60,22 +60,7 @@ _NONE = ("", "(null)", "N/A", "0")
 
 
 def unfit_of_json(row: Mapping[str, Any], each: int, sharing: str) -> str:
-    """Return why a driver cannot serve a job of ``squeue --json`` as a beneficiary.
-
-    Parameters
-    ----------
-    row : mapping
-        A job, of any version: an absent field asks for nothing.
-    each : int
-        Cpus that it is taken to need on each of its nodes.
-    sharing : str
-        As of `sharing_of_json`.
-
-    Returns
-    -------
-    str
-        In words; empty if it can.
-    """
+    """Return why a driver cannot serve a job of ``squeue --json`` as a beneficiary."""
     for what, fields in _ASKS.items():
         if any(_asked(row.get(field)) for field in fields):
             return what
@@ -132,19 +117,7 @@ def unfit_of_text(row: Mapping[str, str], each: int, sharing: str) -> str:
 
 
 def range_of(row: Mapping[str, Any]) -> tuple[int, int]:
-    """Return the fewest and the most nodes that a job of ``squeue --json`` asks for.
-
-    Parameters
-    ----------
-    row : mapping
-        A job that waits.
-
-    Returns
-    -------
-    least, most : int
-        0: it does not say. From 26.05 on a job without ``--nodes`` has its number of tasks as the most, with
-        a flag: that is nothing it asked for.
-    """
+    """Return the fewest and the most nodes that a job of ``squeue --json`` asks for."""
     implied = "JOB_IMPLICIT_MAX_NODES" in words(row.get("flags"))
     return node_count(row.get("tres_req_str")), 0 if implied else number(row.get("max_nodes")) or 0
 
@@ -160,18 +133,7 @@ def _alike(row: Mapping[str, Any], least: int) -> bool:
 
 
 def sharing_of_json(row: Mapping[str, Any]) -> str:
-    """Return whom a job of ``squeue --json`` shares its nodes with.
-
-    Parameters
-    ----------
-    row : mapping
-        A job of a release before 26.05, whose JSON says it no more.
-
-    Returns
-    -------
-    str
-        NODE: with no other job; USER, MCS, TOPO; empty: with all.
-    """
+    """Return whom a job of ``squeue --json`` shares its nodes with."""
     said = words(row.get("shared")) | words(row.get("exclusive"))
     if said & {"NONE", "TRUE", "NODE"}:
         return "NODE"

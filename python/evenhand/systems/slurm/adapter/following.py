@@ -40,26 +40,7 @@ class Follower(Reader):
     _seen: _Seen | None = None
 
     def follow(self, about: Collection[str] | None, now: float) -> tuple[list[Job], list[Node]]:
-        """Return jobs and nodes, as `cluster`.
-
-        Parameters
-        ----------
-        about : collection of str or None
-            Jobs that are read anew whether the listing shows a change or not. None: all is read.
-        now : float
-            Seconds since 1970.
-
-        Raises
-        ------
-        AdapterError
-            As `cluster`.
-
-        Notes
-        -----
-        The listing (`COLUMNS`) has what may change of a job but its comment, account, least time and what
-        it asks for by socket, core, task or device; those are at most a minute old. Where most jobs have
-        changed, a job is gone before it could be read, or an answer is not as expected, all is read.
-        """
+        """Return jobs and nodes, as `cluster`."""
         cells = self._listing()
         if cells is not None and about is not None:
             found = self._by_changes(cells, about, now)

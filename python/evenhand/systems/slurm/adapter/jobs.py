@@ -50,59 +50,7 @@ _NO_NUMBER = 0xFFFE  # "unset" in 16 bits
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One job.
-
-    Attributes
-    ----------
-    name : str
-        Its number.
-    state : str
-        ``PENDING``, ``RUNNING``, ``SUSPENDED``, ``STOPPED`` (suspended, and keeps its cpus), ``COMPLETING``,
-        how it ended, or ``UNKNOWN``.
-    reason : str
-        Why it waits.
-    parts : mapping of str to mapping
-        What it holds, by node and resource.
-    needs : mapping
-        What it needs on each of ``count`` nodes.
-    partition : str
-        Of one that waits, several with commas between them if it may start in any of them.
-    tags : tuple of str
-        What its nodes must be called for: features, kinds of devices.
-    comment : str or None
-        Of any user; None where it was not read.
-    held : bool
-        Whether it waits for a person to release it or, if it runs, is to wait for that once it is back in the
-        queue.
-    unfit : str
-        Why a driver cannot serve one that waits as a beneficiary; empty if it can.
-    limit : float or None
-        Time limit in seconds; None: it has none.
-    tasks : int
-        Of one that waits and asks for no number of nodes: its tasks may be spread over any. Else 0.
-    per_cpu : int
-        Memory of such a one that it needs for each cpu, in MiB; 0: its memory is what it needs on each node.
-    number : int
-        Numbers of jobs rise in the order in which Slurm looks at them; a task that waits has its array's.
-    task : int
-        Its place in the array; -1: it is in none, or runs.
-    array : int
-        Number of the array that it is of, or is; 0: of none.
-    array_tasks : str
-        Of an array that waits: which tasks do.
-    array_limit : int
-        How many of the array's tasks may run at once; 0: any number.
-    sharing : str
-        Whom it shares its nodes with: NODE: no other job; USER, MCS, TOPO; empty: all.
-    time_min : float or None
-        Time limit in seconds with which it may be started, if not with ``limit``.
-    licences : mapping of str to int
-        What it needs, or holds, of licences.
-    max_nodes : int
-        Most nodes that one that waits would take, beside ``count``, the fewest.
-    cpus_per_task : int
-        Of one that waits and asks for memory by cpu.
-    """
+    """One job."""
 
     name: str
     state: str
@@ -144,34 +92,14 @@ class Job:
 def jobs_of_json(
     text: str, threads: Mapping[str, int] | None = None, sharing: Mapping[int, str] | None = None
 ) -> list[Job]:
-    """Return the jobs of ``squeue --json``.
-
-    Parameters
-    ----------
-    text : str
-    threads : mapping of str to int, optional
-        Cpus of a core, by node; 1 by default.
-    sharing : mapping of int to str, optional
-        Whom jobs share their nodes with, by number, where the JSON does not say it; see `Job.sharing`.
-
-    Raises
-    ------
-    AdapterError
-        If it is incomplete, or reports errors.
-    """
+    """Return the jobs of ``squeue --json``."""
     return list(numbered_jobs_of_json(text, threads, sharing).values())
 
 
 def numbered_jobs_of_json(
     text: str, threads: Mapping[str, int] | None = None, sharing: Mapping[int, str] | None = None
 ) -> dict[int, Job]:
-    """Return the same by their own numbers, which tasks of arrays that began have, too.
-
-    Raises
-    ------
-    AdapterError
-        As `jobs_of_json`, or if one stands there twice.
-    """
+    """Return the same by their own numbers, which tasks of arrays that began have, too."""
     found: dict[int, Job] = {}
     try:
         for row in document(text, "jobs"):
@@ -281,19 +209,7 @@ def _name(job: object, array: object, task: object) -> str:
 
 
 def jobs_of_text(text: str, sharing: Mapping[int, str] | None = None) -> list[Job]:
-    """Return the jobs of ``squeue -O`` with `COLUMNS`; a multi-node job is taken to be spread evenly.
-
-    Parameters
-    ----------
-    text : str
-    sharing : mapping of int to str, optional
-        As of `jobs_of_json`.
-
-    Raises
-    ------
-    AdapterError
-        If a row is incomplete.
-    """
+    """Return the jobs of ``squeue -O`` with `COLUMNS`; a multi-node job is taken to be spread evenly."""
     found = []
     for cells in rows(text, len(COLUMNS), bars=True):
         row = dict(zip(COLUMNS, cells, strict=True))

@@ -12,11 +12,6 @@ def free_licences(text: str) -> dict[str, int]:
     """Return how many of each are free, by what ``scontrol show lic`` prints.
 
     What others than this cluster's jobs use, and what reservations keep, is not free.
-
-    Raises
-    ------
-    AdapterError
-        If it is incomplete.
     """
     found: dict[str, int] = {}
     for part in text.split("LicenseName=")[1:]:

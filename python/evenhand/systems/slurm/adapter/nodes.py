@@ -24,20 +24,7 @@ __all__ = ["Node", "nodes_of_json", "nodes_of_text", "reserved_of"]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One node.
-
-    Attributes
-    ----------
-    name : str
-    capacity : mapping of str to int
-        What jobs may have there: without specialised cores and memory.
-    tags : tuple of str
-        What it is called for: partitions, features, kinds of devices.
-    schedulable : bool
-        Whether it takes work.
-    threads : int
-        Cpus of a core.
-    """
+    """One node."""
 
     name: str
     capacity: Mapping[str, int]
@@ -58,13 +45,7 @@ def _takes_work(state: set[str]) -> bool:
 
 
 def nodes_of_json(text: str) -> list[Node]:
-    """Return the nodes of ``scontrol show nodes --json``, or of ``sinfo -N --json`` as 22.05 has them.
-
-    Raises
-    ------
-    AdapterError
-        If it has none.
-    """
+    """Return the nodes of ``scontrol show nodes --json``, or of ``sinfo -N --json`` as 22.05 has them."""
     found = {}
     for row in document(text, "nodes"):
         try:
@@ -131,11 +112,6 @@ def reserved_of(text: str) -> dict[str, float]:
     """Return the nodes of reservations by ``sinfo -T`` with the time from which on the first one holds.
 
     Those that are in force hold from 0 on.
-
-    Raises
-    ------
-    AdapterError
-        If it is incomplete.
     """
     head, *lines = text.split("\n")
     if lines[-1:] != [""]:

@@ -20,27 +20,7 @@ def even(cpus: int, count: int, total: Mapping[str, int]) -> dict[str, int]:
 def parts_of(
     row: Mapping[str, Any], nodes: list[str], cpus: int, held: Mapping[str, int], threads: Mapping[str, int]
 ) -> dict[str, dict[str, int]]:
-    """Return what a job of ``squeue --json`` holds on each of its nodes.
-
-    Parameters
-    ----------
-    row : mapping
-        The job.
-    nodes : list of str
-        Its nodes.
-    cpus : int
-        All that it holds.
-    held : mapping of str to int
-        All that it holds, by resource.
-    threads : mapping of str to int
-        Cpus of a core, by node.
-
-    Returns
-    -------
-    dict of str to dict
-        Each node's own cpus, memory and devices as far as they are said, the rest in even parts. From 24.05
-        on cpus are said; before, cores are, which count as so many cpus as add up to all.
-    """
+    """Return what a job of ``squeue --json`` holds on each of its nodes."""
     found = {node: even(held.get("cpu", cpus), len(nodes), held) for node in nodes}
     places = row.get("job_resources") or {}
     listed = places.get("nodes")

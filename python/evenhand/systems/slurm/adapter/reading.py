@@ -28,25 +28,7 @@ _NODES_OF_SCONTROL, _EXCLUSIVE_IN_TEXT = (23, 2), (26, 5)
 
 
 class Reader:
-    """Asks a cluster's commands, and knows in which form this release answers.
-
-    Parameters
-    ----------
-    run : Runner
-    timeout : float
-        Seconds that a command may take.
-
-    Attributes
-    ----------
-    seconds : dict of str to float
-        How long each command took since this was emptied.
-    json : bool or None
-        Whether ``squeue`` has JSON; None: it was not asked yet.
-    version : str or None
-        Slurm's release: the controller's, where that was shown, else that of the commands.
-    more : dict of str to int
-        Arrays of which not all tasks that may begin were read, and how many others wait.
-    """
+    """Asks a cluster's commands, and knows in which form this release answers."""
 
     def __init__(self, run: Runner, timeout: float) -> None:
         self.run, self.timeout = run, timeout
@@ -100,19 +82,7 @@ class Reader:
         return reserved_of(self.ask("sinfo", "-a", "-T"))
 
     def beside(self, jobs: list[Job], *, own_rules: bool) -> Beside:
-        """Return what is known beside jobs and nodes.
-
-        Parameters
-        ----------
-        jobs : list of Job
-        own_rules : bool
-            As of `Beside`.
-
-        Raises
-        ------
-        AdapterError
-            As `cluster`.
-        """
+        """Return what is known beside jobs and nodes."""
         from evenhand.systems.slurm.adapter.settings import read_sharing
 
         asked = any(job.licences for job in jobs if job.state == "PENDING")

@@ -42,21 +42,7 @@ _SETTING = re.compile(r"^(\S+) *= (.*\S)", re.MULTILINE)
 
 
 def identity_of(ask: Ask) -> str:
-    """Return what distinguishes a cluster from others: its name and its controller, however it was reached.
-
-    Parameters
-    ----------
-    ask : Ask
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    AdapterError
-        If the controller does not answer, or does not say.
-    """
+    """Return what tells a cluster from others: its name and its controller, however it was reached."""
     found = dict(_SETTING.findall(ask(*_CONFIG)))
     host = found.get("SlurmctldHost[0]")
     if not host or "ClusterName" not in found:
@@ -65,24 +51,7 @@ def identity_of(ask: Ask) -> str:
 
 
 def live_settings(ask: Ask, notes: list[str] | None = None) -> dict[str, Any]:
-    """Return the settings of `evenhand.systems.slurm.settings.SlurmSettings` that a cluster lives by.
-
-    Parameters
-    ----------
-    ask : Ask
-    notes : list of str, optional
-        What a person should know of them is added to it.
-
-    Returns
-    -------
-    dict
-        Without QOS where the cluster keeps no accounting.
-
-    Raises
-    ------
-    AdapterError
-        If a command fails or its answer cannot be read.
-    """
+    """Return the settings of `evenhand.systems.slurm.settings.SlurmSettings` that a cluster lives by."""
     config = ask(*_CONFIG)
     if not config.startswith(HEAD) or "\nSlurmctld(" not in config:
         raise AdapterError("scontrol show config: the answer is cut off")
@@ -112,21 +81,7 @@ def keeps_accounts(config: str) -> bool:
 
 
 def read_shares(ask: Ask) -> ShareTree | None:
-    """Return the tree of accounts and users, or None if the cluster keeps no accounting.
-
-    Parameters
-    ----------
-    ask : Ask
-
-    Returns
-    -------
-    ShareTree or None
-
-    Raises
-    ------
-    AdapterError
-        If a command fails or its answer cannot be read.
-    """
+    """Return the tree of accounts and users, or None if the cluster keeps no accounting."""
     if not keeps_accounts(ask(*_CONFIG)):
         return None
     try:
@@ -136,41 +91,12 @@ def read_shares(ask: Ask) -> ShareTree | None:
 
 
 def read_sharing(ask: Ask) -> dict[str, str]:
-    """Return the partitions of which each node, or block of nodes, is for one user or job at a time.
-
-    Parameters
-    ----------
-    ask : Ask
-
-    Returns
-    -------
-    dict of str to str
-        Name to USER, MCS or TOPO.
-
-    Raises
-    ------
-    AdapterError
-        If the command fails or its answer is cut off.
-    """
+    """Return the partitions of which each node, or block of nodes, is for one user or job at a time."""
     return sharing_of(_whole(_PARTITIONS, ask(*_PARTITIONS)))
 
 
 def merged(live: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with a person's changes; partitions and QOS are changed field by field.
-
-    Parameters
-    ----------
-    live, changes : mapping
-
-    Returns
-    -------
-    dict
-
-    Raises
-    ------
-    InputError
-        If a partition or QOS is to be changed that the cluster does not have.
-    """
+    """Return settings with a person's changes; partitions and QOS are changed field by field."""
     found = {**live, **changes}
     problems = []
     for table in ("partitions", "qos"):
@@ -189,17 +115,7 @@ def merged(live: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
 
 
 def notices_of(live: Mapping[str, Any], rules: Mapping[str, Any]) -> list[str]:
-    """Return what a person should know of a cluster's settings and those that are planned by.
-
-    Parameters
-    ----------
-    live, rules : mapping
-        As of `live_settings` and `merged`.
-
-    Returns
-    -------
-    list of str
-    """
+    """Return what a person should know of a cluster's settings and those that are planned by."""
     found = []
     if live.get("PreemptType"):
         kind = live["PreemptType"]

@@ -23,19 +23,7 @@ _TIME_END = 4_000_000_000.0  # Slurm's "never" lies beyond
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What is known of a cluster beside its jobs and nodes.
-
-    Attributes
-    ----------
-    version : str or None
-        Slurm's release; None: not known.
-    licences : mapping of str to int
-        How many of each are free.
-    sharing : mapping of str to str
-        Partitions of which each node is for one user's jobs, or a block of nodes for one job: USER, TOPO.
-    own_rules : bool
-        Whether Slurm's own rules plan: those of other systems know of no jobs that take entire nodes.
-    """
+    """What is known of a cluster beside its jobs and nodes."""
 
     version: str | None = None
     licences: Mapping[str, int] = field(default_factory=dict)
@@ -55,40 +43,7 @@ def build(
     later: Mapping[str, float] | None = None,
     beside: Beside | None = None,
 ) -> Snapshot:
-    """Return the snapshot of jobs and nodes.
-
-    Parameters
-    ----------
-    jobs, nodes : list
-    now : float
-        The instant, in seconds since 1970.
-    pools : str
-        What becomes a pool.
-    preemptible : callable or None
-        Which jobs may be victims.
-    leaving : mapping of str to str
-        Jobs that were asked to leave, with the job that they leave for.
-    released : collection of str
-        Jobs whose reason to wait does not count.
-    accounts : mapping, optional
-        Parent and weight of accounts, by name; they are pools even without jobs.
-    later : mapping of str to float, optional
-        Nodes of reservations that begin later, and when: a job that may still run then starts elsewhere.
-    beside : Beside, optional
-
-    Returns
-    -------
-    Snapshot
-        Memory is in MiB. Nodes are called for by features, partitions and, for jobs that name several, by
-        those together; a job's pool is its first partition's. Suspended jobs keep all but their cpus, stopped
-        ones all. Jobs that were held while they run are no victims, as they are not to
-        start again. Jobs that wait and are not planned for ask for nothing: their setting ``waits_for`` says
-        why. Nodes that one user's jobs have for themselves take no work.
-
-    Notes
-    -----
-    O(jobs + nodes).
-    """
+    """Return the snapshot of jobs and nodes."""
     beside = beside or Beside()
     apart = {node for job in jobs if _sharing(job, beside) in ALONE for node in job.parts}
     nodes = [replace(node, schedulable=False) if node.name in apart else node for node in nodes]
@@ -231,22 +186,7 @@ def _pools(names: set[str], accounts: Mapping[str, tuple[str | None, float]]) ->
 def left_out(
     jobs: list[Job], nodes: list[Node], released: Collection[str] = (), beside: Beside | None = None
 ) -> dict[str, list[str]]:
-    """Return the jobs that wait for room and are no requests of the snapshot, by what a driver cannot judge.
-
-    Parameters
-    ----------
-    jobs, nodes, released, beside
-        As of `build`.
-
-    Returns
-    -------
-    dict of str to list of str
-        What they ask for, in words, and their names.
-
-    Notes
-    -----
-    O(jobs + nodes).
-    """
+    """Return the jobs that wait for room and are no requests, by what a driver cannot judge."""
     waits = _Waits(jobs, nodes, released, beside or Beside())
     found: dict[str, list[str]] = {}
     for job in jobs:

@@ -21,20 +21,7 @@ class Piece:
 
 
 class Free:
-    """What is free on the nodes, and how jobs whose tasks may be spread would use it.
-
-    Parameters
-    ----------
-    nodes : list of Node
-    held : mapping of str to mapping
-        By node, what jobs hold there, or keep while they are suspended.
-
-    Notes
-    -----
-    A snapshot's request says how much it needs on each node, and Slurm lets such a job have as much as there
-    is on each. So it is read as what is free now, node by node, and the rest as one piece elsewhere: others
-    leave for the rest only. O(nodes) a job.
-    """
+    """What is free on the nodes, and how jobs whose tasks may be spread would use it."""
 
     def __init__(self, nodes: list[Node], held: Mapping[str, Mapping[str, int]]) -> None:
         self._nodes = {node.name: node for node in nodes}
@@ -44,19 +31,7 @@ class Free:
         }
 
     def pieces(self, job: Job, tags: list[str]) -> list[Piece]:
-        """Return how a job is to be read; what it uses is not free for the next one.
-
-        Parameters
-        ----------
-        job : Job
-        tags : list of str
-            What its nodes must be called for.
-
-        Returns
-        -------
-        list of Piece
-            One where it asks for a number of nodes, for devices, or fits on one node.
-        """
+        """Return how a job is to be read; what it uses is not free for the next one."""
         if not job.tasks:
             return [Piece(job.needs, job.count)]
         cpus = job.needs["cpu"] // job.tasks

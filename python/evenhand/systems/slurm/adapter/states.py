@@ -33,18 +33,7 @@ _STANDINGS: dict[str, State] = {
 
 
 def base_of(state: Collection[str]) -> str:
-    """Return what the words for a job's state come to.
-
-    Parameters
-    ----------
-    state : collection of str
-        As of `evenhand.systems.slurm.adapter.text.words`: one word, or (from 23.11 on) a state and its flags.
-
-    Returns
-    -------
-    str
-        ``PENDING``, one of `HOLDING`, one of `ENDED`, or ``UNKNOWN``.
-    """
+    """Return what the words for a job's state come to."""
     if "COMPLETING" in state:
         return "COMPLETING"
     ended = sorted(ENDED.intersection(state))
@@ -62,25 +51,7 @@ def is_held(state: Collection[str], priority: int) -> bool:
 
 
 def standing(name: str, row: Mapping[str, str]) -> Standing:
-    """Return how a job stands.
-
-    Parameters
-    ----------
-    name : str
-        Of the job.
-    row : mapping of str to str
-        Its cells of ``squeue -O``: state, reasonlist, prioritylong, restartcnt, userid, requeue, nodelist.
-
-    Returns
-    -------
-    Standing
-        ``unknown`` where the words are none that this version knows.
-
-    Raises
-    ------
-    AdapterError
-        If a number is none.
-    """
+    """Return how a job stands."""
     found = words(row["state"])
     base = base_of(found)
     try:

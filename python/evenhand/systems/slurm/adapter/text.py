@@ -30,13 +30,7 @@ _HOSTS = 1_000_000
 
 
 def split_hosts(text: str) -> list[str]:
-    """Return the hosts of a list such as ``n[1-3,07],login``, in its order.
-
-    Raises
-    ------
-    AdapterError
-        If it is no host list.
-    """
+    """Return the hosts of a list such as ``n[1-3,07],login``, in its order."""
     if text.count("[") != text.count("]"):
         raise AdapterError(f"{text[:80]!r} is no host list")
     hosts: list[str] = []
@@ -107,11 +101,6 @@ def rows(text: str, columns: int, *, bars: bool = False) -> list[list[str]]:
     """Return the rows under the head of ``squeue -O 'a:|,b:|'``: every cell ends in a bar.
 
     With ``bars`` the last cell may hold some.
-
-    Raises
-    ------
-    AdapterError
-        If a row is incomplete.
     """
     found = []
     for line in text.split("\n")[:-1]:
@@ -132,13 +121,7 @@ def tokens(line: str) -> dict[str, str]:
 
 
 def document(text: str, table: str) -> list[dict[str, Any]]:
-    """Return a table of what a command printed with ``--json``.
-
-    Raises
-    ------
-    AdapterError
-        If it is incomplete, has no such table, or reports errors.
-    """
+    """Return a table of what a command printed with ``--json``."""
     try:
         data = json.loads(text, strict=False)  # names may hold control characters
         found = data[table]
@@ -158,13 +141,7 @@ _META = re.compile(r'"release"\s*:\s*"([^"]*)"')
 
 
 def version_in(text: str) -> str | None:
-    """Return the release that a text names, as ``22.05.8``; None: it names none.
-
-    Parameters
-    ----------
-    text : str
-        ``slurm 26.05.3``, or JSON of a command, whose ``meta`` says it.
-    """
+    """Return the release that a text names, as ``22.05.8``; None: it names none."""
     if text.lstrip().startswith("{"):
         said = _META.search(text[:_META_WITHIN]) or _META.search(text[-_META_WITHIN:])
         text = said[1] if said else ""

@@ -95,47 +95,12 @@ _SHARE: Mapping[str, Callable[[str], Any]] = {"RawShares": _shares, "RawUsage": 
 
 
 def association_name(account: str, user: str = "", partition: str = "") -> str:
-    """Return the name of a row of the share tree: ``account``, ``account/user``, ``account/user/partition``.
-
-    Parameters
-    ----------
-    account, user, partition : str
-        Empty: none.
-
-    Returns
-    -------
-    str
-    """
+    """Return the name of a row of the share tree: ``account/user/partition``, or a part of it."""
     return "/".join(filter(None, (account, user, partition)))
 
 
 def parse_qos(text: str, *, notes: list[str] | None = None) -> dict[str, dict[str, Any]]:
-    r"""Return the QOS that ``sacctmgr show qos -P`` prints.
-
-    Parameters
-    ----------
-    text : str
-        With its header; ``-p`` does, too, and any ``format=`` that has Name.
-    notes : list of str, optional
-        What changes no decision is added to it: columns that are not known, and QOS that others may preempt
-        and the list lacks.
-
-    Returns
-    -------
-    dict
-        Name to fields of `evenhand.systems.slurm.settings.SlurmQos`.
-
-    Raises
-    ------
-    InputError
-        With a problem for each value that cannot be read, each column that seems to be one that counts,
-        misspelt, and what another command prints; its row is the number of the line.
-
-    Examples
-    --------
-    >>> parse_qos("Name|Priority|Preempt|PreemptMode\ngold|100|gold|cluster")
-    {'gold': {'Priority': 100, 'Preempt': ['gold'], 'PreemptMode': None}}
-    """
+    r"""Return the QOS that ``sacctmgr show qos -P`` prints."""
     found = Found("sacctmgr show qos")
     qos: dict[str, dict[str, Any]] = {}
     for line, row in _rows(
@@ -164,25 +129,7 @@ def parse_qos(text: str, *, notes: list[str] | None = None) -> dict[str, dict[st
 
 
 def parse_associations(text: str, *, cluster: str | None = None) -> dict[str, int]:
-    """Return the priorities of associations that ``sacctmgr show assoc -P`` prints.
-
-    Parameters
-    ----------
-    text : str
-        With its header; Account, User and Priority are needed.
-    cluster : str, optional
-        Whose associations are wanted, if the database has several clusters.
-
-    Returns
-    -------
-    dict
-        Name as of `association_name` to priority; those of priority 0 are left out.
-
-    Raises
-    ------
-    InputError
-        As `parse_qos`, and if an association is there twice.
-    """
+    """Return the priorities of associations that ``sacctmgr show assoc -P`` prints."""
     found = Found("sacctmgr show assoc")
     priorities: dict[str, int] = {}
     for line, row in _rows(
@@ -202,26 +149,7 @@ def parse_associations(text: str, *, cluster: str | None = None) -> dict[str, in
 
 
 def parse_limits(text: str, *, cluster: str | None = None) -> dict[str, dict[str, Any]]:
-    """Return the limits of associations that ``sacctmgr show assoc -P`` prints.
-
-    Parameters
-    ----------
-    text : str
-        With its header; Account and User are needed, and ParentName where accounts stand above others.
-    cluster : str, optional
-        Whose associations are wanted, if the database has several clusters.
-
-    Returns
-    -------
-    dict
-        Name as of `association_name` to fields of `evenhand.systems.slurm.limit_settings.SlurmAssociation`;
-        those without limits are left out, also between others.
-
-    Raises
-    ------
-    InputError
-        As `parse_qos`.
-    """
+    """Return the limits of associations that ``sacctmgr show assoc -P`` prints."""
     found = Found("sacctmgr show assoc")
     limits: dict[str, dict[str, Any]] = {}
     above: dict[str, str] = {}
@@ -250,30 +178,7 @@ def parse_limits(text: str, *, cluster: str | None = None) -> dict[str, dict[str
 
 
 def parse_shares(text: str) -> ShareTree:
-    r"""Return the tree of shares and usage that ``sshare -a -P`` prints.
-
-    Parameters
-    ----------
-    text : str
-        With its header; ``-l`` and ``-m`` (which lists associations of partitions separately) may be added.
-
-    Returns
-    -------
-    ShareTree
-        Rows are called as by `association_name`; ``root`` is one. Usage is as decayed when printed; that
-        of an account already counts all below it.
-
-    Raises
-    ------
-    InputError
-        As `parse_qos`; if it does not begin with ``root``, an indentation leaps, or a user is there twice.
-
-    Examples
-    --------
-    >>> tree = parse_shares("Account|User|RawShares|RawUsage\nroot|||9\n lab||2|9\n  lab|ann|parent|9")
-    >>> tree.names, tree.parent_names
-    (('root', 'lab', 'lab/ann'), [None, 'root', 'lab'])
-    """
+    r"""Return the tree of shares and usage that ``sshare -a -P`` prints."""
     from evenhand.history.tree import ShareTree
 
     found = Found("sshare")

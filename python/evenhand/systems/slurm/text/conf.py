@@ -200,34 +200,7 @@ class _File:
 
 
 def read_conf(text: str, *, path: Path | None = None, notes: list[str] | None = None) -> dict[str, Any]:
-    """Return the settings that a slurm.conf makes.
-
-    Parameters
-    ----------
-    text : str
-        The entire file; names are compared without regard to case, as Slurm does.
-    path : Path, optional
-        Where it is from: files that it includes are read, too.
-    notes : list of str, optional
-        What changes no decision is added to it: words that are not known, and parameters that are there
-        twice.
-
-    Returns
-    -------
-    dict
-        Fields of `evenhand.systems.slurm.settings.SlurmSettings`; the rest plays no part in preemption.
-
-    Raises
-    ------
-    InputError
-        With a problem for each line that Slurm refuses, each parameter whose value cannot be read, and each
-        unknown one that seems to be one that counts, misspelt; its row is the number of the line.
-
-    Notes
-    -----
-    Of a parameter, a partition or a default partition that is there twice the last counts. A partition
-    without ``Nodes`` has none; names of node sets stand for their nodes. Source: slurm.conf, manual page.
-    """
+    """Return the settings that a slurm.conf makes."""
     found = Found("slurm.conf")
     file = _File(found)
     for line in lines_of(text, found, path):

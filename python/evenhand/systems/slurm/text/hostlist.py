@@ -14,32 +14,7 @@ _PART = re.compile(r"[^,\[\]]*(?:\[[^\[\]]*\][^,\[\]]*)*")
 
 
 def expand_hostlist(text: str) -> tuple[str, ...]:
-    """Return the names that a host list stands for, in its order.
-
-    Parameters
-    ----------
-    text : str
-        Names separated by commas; ``[...]`` in a name holds numbers and ranges, which keep their leading
-        zeros: ``"n[1-3,7],gpu[01-02]-a"``.
-
-    Returns
-    -------
-    tuple of str
-
-    Raises
-    ------
-    ValueError
-        If brackets do not match, a range is none, or there are more than `MOST` names.
-
-    Notes
-    -----
-    Source: Slurm documentation, host list expressions.
-
-    Examples
-    --------
-    >>> expand_hostlist("n[1-3,07],m5")
-    ('n1', 'n2', 'n3', 'n07', 'm5')
-    """
+    """Return the names that a host list stands for, in its order."""
     names: list[str] = []
     place = 0
     while place <= len(text):

@@ -20,17 +20,7 @@ _DEEPEST = 20  # files within each other
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line that says something.
-
-    Attributes
-    ----------
-    text : str
-        With what continues it, without comments and blanks around.
-    number : int
-        Of its first line in its file.
-    file : str
-        Name of the included file that it stands in; empty: of the main one.
-    """
+    """A line that says something."""
 
     text: str
     number: int
@@ -43,21 +33,7 @@ class Line:
 
 
 def lines_of(text: str, found: Found, path: Path | None = None) -> Iterator[Line]:
-    """Yield the lines of a text and of the files that it includes.
-
-    Parameters
-    ----------
-    text : str
-    found : Found
-        Files that cannot be read are added to it.
-    path : Path, optional
-        Where the text is from; without it, nothing is included.
-
-    Notes
-    -----
-    A backslash at the end continues a line with the next one, with no blank between. Included files are
-    looked for where they are named, else beside the text. Source: slurm.conf, manual page; Slurm's parser.
-    """
+    """Yield the lines of a text and of the files that it includes."""
     name = _CLUSTER_NAME.search(text)
     yield from _lines(text, found, path, "", name[1].lower() if name else "", 0)
 

@@ -17,16 +17,7 @@ _WEIGHT = re.compile(r"\sWeight=(\d+)")
 
 
 def weights_of(text: str) -> dict[str, int]:
-    """Return the weights of nodes that ``scontrol show node`` shows, where they are not 1.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    dict of str to int
-    """
+    """Return the weights of nodes that ``scontrol show node`` shows, where they are not 1."""
     found = {}
     starts = list(_NODE.finditer(text))
     for node, end in zip(starts, [*(other.start() for other in starts[1:]), len(text)], strict=True):
@@ -37,18 +28,7 @@ def weights_of(text: str) -> dict[str, int]:
 
 
 class NodeLines:
-    """What lines of nodes and of node sets say.
-
-    Attributes
-    ----------
-    weights : dict of str to int
-        Of nodes whose weight is not 1. Nodes that are to come (``State=FUTURE``) are none yet.
-
-    Notes
-    -----
-    Nodes that only register with a feature later are in no line, and so in no set. Source: slurm.conf, manual
-    page, ``NodeSet``.
-    """
+    """What lines of nodes and of node sets say."""
 
     def __init__(self) -> None:
         self._features: dict[str, set[str]] = {}
@@ -57,19 +37,7 @@ class NodeLines:
         self.weights: dict[str, int] = {}
 
     def read(self, kind: str, pairs: list[tuple[str, str]], line: int, found: Found) -> None:
-        """Take one line in; lines of other kinds say nothing here.
-
-        Parameters
-        ----------
-        kind : str
-            Its first word, ``NodeName`` or ``NodeSet``.
-        pairs : list of (str, str)
-            All of it.
-        line : int
-            Its number.
-        found : Found
-            Problems are added to it.
-        """
+        """Take one line in; lines of other kinds say nothing here."""
         said = {name.lower(): value for name, value in pairs}
         if kind == "NodeSet":
             unknown = set(said) - {"nodeset", "nodes", "feature"}
@@ -109,17 +77,7 @@ class NodeLines:
                 self.weights[name] = weight
 
     def expanded(self, nodes: str) -> str:
-        """Return a host list in which names of sets are replaced by their nodes.
-
-        Parameters
-        ----------
-        nodes : str
-
-        Returns
-        -------
-        str
-            As it was where it names no set, or cannot be read.
-        """
+        """Return a host list in which names of sets are replaced by their nodes."""
         try:
             names = expand_hostlist(nodes)
             if not set(names) & set(self._sets):

@@ -53,26 +53,7 @@ _PARTITION: Mapping[str, Callable[[str], Any]] = {
 def partition_of(
     pairs: list[tuple[str, str]], number: int, found: Found, known: frozenset[str], file: str = ""
 ) -> dict[str, Any]:
-    """Return what a line says of a partition.
-
-    Parameters
-    ----------
-    pairs : list of (str, str)
-        Names and values behind the partition's name; of a name that is there twice the last counts.
-    number : int
-        Of the line.
-    found : Found
-        Problems and notes are added to it.
-    known : frozenset of str
-        Names that may stand there.
-    file : str
-        As of `Found.add`.
-
-    Returns
-    -------
-    dict
-        Fields of `evenhand.systems.slurm.settings.SlurmPartition`.
-    """
+    """Return what a line says of a partition."""
     by_case = {name.lower(): name for name in known | set(_PARTITION)}
     partition: dict[str, Any] = {}
     for key, value in pairs:
@@ -124,24 +105,7 @@ def _shared(partition: dict[str, Any], number: int, found: Found, file: str) -> 
 
 
 def read_partitions(text: str, *, notes: list[str] | None = None) -> dict[str, dict[str, Any]]:
-    """Return the partitions that ``scontrol show partition`` prints, with ``-o`` or without.
-
-    Parameters
-    ----------
-    text : str
-    notes : list of str, optional
-        What changes no decision is added to it.
-
-    Returns
-    -------
-    dict
-        Name to fields of `evenhand.systems.slurm.settings.SlurmPartition`.
-
-    Raises
-    ------
-    InputError
-        If a value cannot be read, or no partition is named first.
-    """
+    """Return the partitions that ``scontrol show partition`` prints, with ``-o`` or without."""
     found = Found("scontrol show partition")
     partitions: dict[str, dict[str, Any]] = {}
     for name, pairs, number in _shown(text, found):
@@ -186,17 +150,7 @@ def _shown(text: str, found: Found) -> list[tuple[str, list[tuple[str, str]], in
 
 
 def sharing_of(text: str) -> dict[str, str]:
-    """Return the partitions whose nodes are for one user (USER), label (MCS) or block (TOPO) at a time.
-
-    Parameters
-    ----------
-    text : str
-        As of `read_partitions`.
-
-    Returns
-    -------
-    dict of str to str
-    """
+    """Return the partitions whose nodes are for one user (USER), label (MCS) or block (TOPO) at a time."""
     found: dict[str, str] = {}
     for name, pairs, _ in _shown(text, Found("scontrol show partition")):
         said = {key: value.upper() for key, value in pairs}

@@ -19,17 +19,7 @@ _UNSET = ("", "(null)", "(null type)", "N/A")
 
 
 def shown(text: str) -> dict[str, str]:
-    """Return what ``scontrol show config`` says, by name.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    dict of str to str
-        Under the names of slurm.conf; without those that are not set, and without units.
-    """
+    """Return what ``scontrol show config`` says, by name."""
     by_case = {name.lower(): name for name in CLUSTER}
     found: dict[str, str] = {}
     for line in text.splitlines():
@@ -49,24 +39,7 @@ def shown_version(text: str) -> str | None:
 
 
 def read_shown(text: str, *, notes: list[str] | None = None) -> dict[str, Any]:
-    """Return the settings that ``scontrol show config`` says.
-
-    Parameters
-    ----------
-    text : str
-    notes : list of str, optional
-        What a person should know of them is added to it.
-
-    Returns
-    -------
-    dict
-        As `evenhand.systems.slurm.text.conf.read_conf`; without partitions, which it does not show.
-
-    Raises
-    ------
-    InputError
-        If the value of a parameter cannot be read.
-    """
+    """Return the settings that ``scontrol show config`` says."""
     said = {name: value for name, value in shown(text).items() if not set(value) & set(' "#\\')}
     if "UNKNOWN" in said.get("PreemptMode", "").split(","):
         # WITHIN and PRIORITY together have no words of their own, and hide the third.

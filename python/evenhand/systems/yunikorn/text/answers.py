@@ -139,18 +139,7 @@ _NAMES = ("allocationKey", "queuename", "applicationID", "nodeID", "partitionNam
 
 
 class Answers:
-    """Queues, applications and nodes of one partition, and what is wrong or strange in them.
-
-    Attributes
-    ----------
-    queues, applications, nodes : list of mapping
-        Rows by the interface's own names; what is absent, null or plays no part is left out. Queues have
-        their children in them.
-    now : int or None
-        Nanoseconds of a full dump.
-    unknown : Counter
-        Fields that no release known here has, by table and name.
-    """
+    """Queues, applications and nodes of one partition, and what is wrong or strange in them."""
 
     def __init__(self) -> None:
         self.queues: list[Row] = []
@@ -309,28 +298,7 @@ def _of(rows: Iterable[Row], field: str, partition: str) -> Iterator[Row]:
 def read_answers(
     partition: str, *, dump: Any = None, queues: Any = None, applications: Any = None, nodes: Any = None
 ) -> Answers:
-    """Read answers of YuniKorn's REST interface.
-
-    Parameters
-    ----------
-    partition : str
-    dump : str, bytes, path-like or mapping, optional
-        The full state dump; each of the others stands in the place of its part.
-    queues, applications, nodes : str, bytes, path-like, list or mapping, optional
-        Answers of ``/ws/v1/partition/{partition}/queues`` (one object or a list),
-        ``.../applications`` (of a queue, or several together) and ``.../nodes``.
-
-    Returns
-    -------
-    Answers
-
-    Raises
-    ------
-    InputError
-        With a problem for each field that is of a wrong kind or missing.
-    OSError
-        If a file cannot be read.
-    """
+    """Read answers of YuniKorn's REST interface."""
     found = Answers()
     whole: Row = {}
     if dump is not None:

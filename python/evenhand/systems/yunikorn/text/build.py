@@ -37,15 +37,7 @@ class Pool:
 
 
 class Builder:
-    """Makes rows of a partition.
-
-    Attributes
-    ----------
-    notes : Notes
-        What a person should know of it.
-    triggered : list of str
-        Asks that have preempted already.
-    """
+    """Makes rows of a partition."""
 
     def __init__(
         self,

@@ -46,13 +46,7 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A queue and those below it; its path is in lower case, as YuniKorn has it.
-
-    Attributes
-    ----------
-    guaranteed, max : mapping of str to int, or None
-        None: the configuration has no such part.
-    """
+    """A queue and those below it; its path is in lower case, as YuniKorn has it."""
 
     line: int
     name: str
@@ -346,18 +340,7 @@ class _Reader:
 
 
 def read_partitions(tree: Tree, found: Found) -> list[Partition]:
-    """Return the partitions of a configuration.
-
-    Parameters
-    ----------
-    tree : Tree
-    found : Found
-        Gets a problem for each part that is unknown or of a wrong kind.
-
-    Returns
-    -------
-    list of Partition
-    """
+    """Return the partitions of a configuration."""
     reader = _Reader(found)
     parts = reader.fields(tree, "", ("partitions", "checksum"))
     reader.text(parts.get("checksum"), "checksum")

@@ -50,14 +50,7 @@ _Above = Mapping[tuple[str, str], tuple[Amounts, int]]
 
 
 def check(partitions: Iterable[Partition], found: Found) -> None:
-    """Find what breaks a law.
-
-    Parameters
-    ----------
-    partitions : iterable of Partition
-    found : Found
-        Gets a problem for each breach.
-    """
+    """Find what breaks a law."""
     seen: set[str] = set()
     for partition in partitions:
         if partition.name.lower() in seen:

@@ -42,34 +42,7 @@ class _Map:
 
 
 def configuration(source: str | os.PathLike[str], found: Found) -> Configured:
-    """Return the configuration of a text: as it is, or in ConfigMaps of one or several documents.
-
-    Parameters
-    ----------
-    source : str or path-like
-        The text, or (path-like) a file.
-    found : Found
-        Gets a problem for each key that is there twice.
-
-    Returns
-    -------
-    Configured
-        Its lines are those of the text, also within a ConfigMap's block.
-
-    Raises
-    ------
-    InputError
-        If it is no YAML, or none or several of its documents may be meant.
-    MissingExtraError
-        If PyYAML is not installed.
-    OSError
-        If the file cannot be read.
-
-    Notes
-    -----
-    Of `yunikorn-defaults` and `yunikorn-configs` the latter counts, as in YuniKorn; the key is the policy
-    group's (`service.policyGroup`, by default ``queues``) with ``.yaml``, or compressed with ``.yaml.gz``.
-    """
+    """Return the configuration of a text: as it is, or in ConfigMaps of one or several documents."""
     documents = parse_all(source, found)
     objects = [one for document in documents for one in _objects(document)]
     if not any(_word(one, "kind") for one in objects):

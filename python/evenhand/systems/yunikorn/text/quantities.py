@@ -22,23 +22,7 @@ UNITS: Mapping[str, int] = {
 
 
 def quantity(resource: str, text: str) -> int:
-    """Return an amount in YuniKorn's own unit: thousandths of a vcore, whole numbers of all others.
-
-    Parameters
-    ----------
-    resource : str
-    text : str
-        A whole number with a suffix or without: ``500m`` (vcore only), ``10``, ``512Gi``.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    ValueError
-        If it is none, with what it must be.
-    """
+    """Return an amount in YuniKorn's own unit: thousandths of a vcore, whole numbers of all others."""
     match = _LEGAL.fullmatch(re.sub(r"\s+", "", text))
     if match is None:
         raise ValueError("it must be a whole number with a suffix such as Gi, or without")

@@ -23,13 +23,7 @@ _MERGE = "<<"
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A scalar as it is written; an empty one, null or ``~`` without quotes, is None.
-
-    Attributes
-    ----------
-    plain, block : bool
-        Whether it stands without quotes, or in the lines below (``|``).
-    """
+    """A scalar as it is written; an empty one, null or ``~`` without quotes, is None."""
 
     line: int
     said: str | None
@@ -138,31 +132,7 @@ def _empty(tree: Tree) -> bool:
 
 
 def parse_all(source: str | os.PathLike[str], found: Found, before: int = 0) -> list[Tree]:
-    """Return the trees of the documents of a YAML text.
-
-    Parameters
-    ----------
-    source : str or path-like
-        The text, or (path-like) a file.
-    found : Found
-        Gets a problem for each key that is there twice.
-    before : int
-        Lines before the text, if it stands in another one.
-
-    Returns
-    -------
-    list of Tree
-        One at least; empty documents are none.
-
-    Raises
-    ------
-    InputError
-        If it is no YAML or empty, or its aliases cannot be followed.
-    MissingExtraError
-        If PyYAML is not installed.
-    OSError
-        If the file cannot be read.
-    """
+    """Return the trees of the documents of a YAML text."""
     yaml = require("yaml", "yunikorn")
     wrong = Found()
     try:
