@@ -357,3 +357,27 @@ def test_of_a_stopped_job_what_has_ended_has_no_end() -> None:
     made.carry_out(plan)
     made.apply([end("q")])
     assert both(made, policy, plan.state) == []
+
+
+@pytest.mark.parametrize("served", [{"request": "r"}, {"operation": "b"}, {"operation": "b", "request": "r"}])
+@pytest.mark.parametrize("goes_first", [False, True])
+def test_what_an_allocation_leaves_for_may_come_later(served: dict[str, str], goes_first: bool) -> None:
+    """Its room is for that request alone, whenever it comes, or comes back."""
+    policy = eh.policies.YTsaurus()
+    x = {"name": "x", "operation": "a", "node": "m", "resources": {"cpu": 4}}
+    r = {"name": "r", "operation": "b", "resources": {"cpu": 4}}
+    q = {"name": "q", "operation": "a", "resources": {"cpu": 4}}
+    made = cluster(
+        policy,
+        nodes=[node("m", cpu=4)],
+        operations=[{"name": "a"}, *([{"name": "b"}] if goes_first else [])],
+        allocations=[{**x, "state": "preempting", "beneficiary": served}],
+        requests=[q, *([r] if goes_first else [])],
+    )
+    if goes_first:
+        made.apply([remove("requests", "r"), remove("operations", "b")])
+    assert both(made, policy) == []
+    made.apply([put("operations", name="c"), put("requests", **{**r, "name": "s", "operation": "c"})])
+    assert both(made, policy, made.state(policy)) == []  # also where they have the place of what went
+    made.apply([put("operations", name="b"), put("requests", **r)])
+    assert both(made, policy, made.state(policy)) == [("start", "r", "m")]

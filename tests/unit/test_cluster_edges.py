@@ -143,3 +143,31 @@ def test_who_is_suspended_at_once_is_not_leaving() -> None:
         "r/1": "running",
     }
     assert found.snapshot() == expected
+
+
+@pytest.mark.parametrize(("count", "fits"), [(1022, True), (1023, True), (1024, False)])
+def test_a_request_that_is_put_again_asks_for_what_it_says_now(count: int, fits: bool) -> None:
+    """Beside it others may ask for the rest of what all may add up to."""
+    cluster = eh.Cluster(
+        eh.Snapshot.from_dict(
+            {
+                "resources": {"cpu": {"quantum": 1}},
+                "nodes": [{"name": "n", "capacity": {"cpu": 4}}],
+                "operations": [{"name": "o"}],
+            }
+        )
+    )
+
+    def put(name: str, amount: int, count: int) -> None:
+        row = {"name": name, "operation": "o", "resources": {"cpu": amount}, "count": count}
+        cluster.apply([{"event": "put", "table": "requests", "row": row}])
+
+    each = MOST // 1024
+    put("r", each, 600)
+    put("r", each // 600, 600)  # together at most one of them
+    if fits:
+        put("s", each, count)
+    else:
+        with pytest.raises(eh.InputError, match="overflow"):
+            put("s", each, count)
+    assert len(cluster.snapshot().names("requests")) == 1 + fits
