@@ -42,6 +42,7 @@ def journal(quick_and_quiet: None, tmp_path_factory: pytest.TempPathFactory) -> 
         assert written.rotate(0)
         written.append("refused", beneficiary="8", victims=["1"], codes=["cap"], why="per_run=1")
         written.append("found", job="2", step=0, state="held", turn=1)  # of what it does not know: nothing
+        written.append("command_ended", job="2", step=0, state="running")
     with world.driver():
         pass
     world.clock.now += 2000.0

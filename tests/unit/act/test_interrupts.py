@@ -68,7 +68,7 @@ def interrupted(world: Stopped) -> int:
 def test_victims_have_their_place_back(tmp_path: Path) -> None:
     """Whenever it comes; it ends the waiting, and before that no job is asked to leave any more."""
     outcomes = set()
-    for number in range(6, 20):  # the plan's own snapshot takes five commands
+    for number in range(7, 22):  # the plan's own snapshot takes six commands
         world = stopped(tmp_path / str(number), number)
         begin = world.clock.now
         interrupted(world)
@@ -83,8 +83,8 @@ def test_victims_have_their_place_back(tmp_path: Path) -> None:
 
 def test_the_second_comes_at_once(tmp_path: Path) -> None:
     """The next driver gives the job back."""
-    whole = interrupted(stopped(tmp_path / "one", 14))
-    world = stopped(tmp_path / "two", 14, 15)
+    whole = interrupted(stopped(tmp_path / "one", 16))
+    world = stopped(tmp_path / "two", 16, 17)
     assert interrupted(world) < whole
     assert world.cluster.jobs["1"]["priority"] == 0
     world.at = ()
@@ -93,7 +93,7 @@ def test_the_second_comes_at_once(tmp_path: Path) -> None:
 
 
 def test_a_driver_goes_on_after_one(tmp_path: Path) -> None:
-    world = stopped(tmp_path / "x", 14)
+    world = stopped(tmp_path / "x", 16)
     with world.driver() as driver:
         plan = eh.plan(driver.snapshot(), world.policy)
         with pytest.raises(KeyboardInterrupt):
