@@ -327,7 +327,7 @@ class Happening:
         way = pick(range(13))
         if way < 7:
             return [self.event(rows, pick)]
-        groups = (self._again, self._with_its_rows, self._below_a_new_one, self._row_by_row)
+        groups = (self._again, self._with_its_rows, self._below_a_new_one, self._row_by_row, self._opened)
         return list((self._asks if way < 10 else pick(groups) if way < 12 else self._served)(rows, pick))
 
     def _asks(self, rows: Rows, pick: Pick) -> Iterator[Event]:
@@ -385,6 +385,16 @@ class Happening:
             yield Put(table, {**self._like(rows, table, pick), "name": name})
         elif table == "requests":
             yield Remove(table, name)
+
+    def _opened(self, rows: Rows, pick: Pick) -> Iterator[Event]:
+        """Close a node by an event, or open one by a row that says nothing of it."""
+        if present := rows.all("nodes"):
+            closed = [row for row in present if not row.get("schedulable", True)]
+            if not closed:
+                row = pick(present)
+                yield Node(row["name"], row.get("capacity"), False)
+            else:
+                yield Put("nodes", {c: v for c, v in pick(closed).items() if c != "schedulable"})
 
     def _below_a_new_one(self, rows: Rows, pick: Pick) -> Iterator[Event]:
         """Put a pool and what is in it, in either order."""
