@@ -25,6 +25,11 @@ Time Timeline::open(Time since, Time end, NodeSet& set) const noexcept {
   return later;
 }
 
+Time Timeline::next(Time after) const noexcept {
+  const auto found = std::ranges::upper_bound(begin_, after);
+  return found == begin_.end() ? kNoTime : *found;
+}
+
 bool Timeline::taken(const NodeSet& nodes, Time begin, Time end) const noexcept {
   for (Size i = 0; i < begin_.size(); ++i) {
     if (end_[i] <= begin || begin_[i] >= end) continue;

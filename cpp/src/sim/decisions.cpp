@@ -25,11 +25,12 @@ void Engine::changed(Id node) {
       look_at(node);
     return;
   }
-  constexpr Time kLeast = 2;  // passes follow each other no faster
+  constexpr Time kLeast = 2;  // passes follow each other no faster, also that of a tick left out
   if (options_.drive == Options::Drive::kRuns)
     earlier(pass_at_, tick(options_.period, from));
   else
-    earlier(pass_at_, last_pass_ == kNoTime ? now_ : std::max(now_, last_pass_ + kLeast));
+    earlier(pass_at_,
+            std::max(now_, std::max(last_pass_, tick_before(options_.period, from)) + kLeast));
   earlier(wished_.pass, pass_at_);
   if (!options_.backfill) return;
   earlier(update_at_, tick(options_.second, from));

@@ -68,6 +68,10 @@ Time Engine::tick(Time period, Time from) const noexcept {
   return begin_ + (std::max(from, begin_) - begin_ + period - 1) / period * period;
 }
 Time Engine::tick_after(Time period, Time from) const noexcept { return tick(period, from + 1); }
+// kNoTime: there was none.
+Time Engine::tick_before(Time period, Time until) const noexcept {
+  return until <= begin_ ? kNoTime : begin_ + (until - 1 - begin_) / period * period;
+}
 
 Engine::Next Engine::next() const {
   Next found{kNoTime, Phase::kNever};

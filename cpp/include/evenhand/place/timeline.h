@@ -31,6 +31,8 @@ class Timeline {
   // Takes off a set the nodes that are kept for a job from `since` until `end`; returns when more
   // of any nodes may be free, kNoTime: never. O(spans N / 64).
   Time open(Time since, Time end, NodeSet& set) const noexcept;
+  // When the next span after an instant begins; kNoTime: none does.
+  Time next(Time after) const noexcept;
   // Whether any of the nodes is kept at any time of [begin, end).
   bool taken(const NodeSet& nodes, Time begin, Time end) const noexcept;
   // Likewise, at any time at all.

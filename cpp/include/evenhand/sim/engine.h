@@ -217,6 +217,7 @@ class Engine {
   void look_at_all();
   Time tick(Time period, Time from) const noexcept;
   Time tick_after(Time period, Time from) const noexcept;
+  Time tick_before(Time period, Time until) const noexcept;
 
   // --- the log
   void sample(Time until);

@@ -168,11 +168,7 @@ void Run::hold_by_pace(Id job, const JobRequest& job_request, Occupancy base) {
 
 Column<Index> Run::candidates_of(Id job, const JobRequest& job_request) {
   for (const RunningJob& other : workspace.running) {
-    const Time spared = other.start + jobs().exempt[other.operation];
-    const bool young = spared > workspace.state.now();
-    if (other.gone || other.leaves || !(young || follows(other))) continue;
-    const Outcome standing = workspace.standing(job, other);
-    if (standing == Outcome::kRanTooShort) due(spared);
+    if (other.gone || other.leaves) continue;
     if (follows(other)) note_standing(job, job_request.parts().front().request, other);
   }
   return candidate_set(job)->jobs;

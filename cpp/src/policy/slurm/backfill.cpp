@@ -68,7 +68,9 @@ void Run::backfill() {
                    said != Outcome::kWaitsForVictims))
       rules_[i] = rule;
   }
+  if (pass.full) due_for_others(pass, floor(now) + passes.bf_resolution);
   if (pass.tests > pass.starts) due_at_next_end();
+  if (pass.tests > pass.starts + 1 && pass.due != kNoTime) due(pass.due);
 }
 
 // Whether a pass looks at no more jobs of its partition or its user.
@@ -106,6 +108,8 @@ Outcome Run::plan_job(BackfillPass& pass, Id job, JobRequest& job_request) {
   NodeSet free, before;
   std::vector<Spot> spots;
   Time since = now, found = kNoTime;
+  if (const Time next = pass.timeline.next(now + length); next != kNoTime)
+    due_for_others(pass, next - length);
   for (;;) {
     free = inside;
     Time later = pass.timeline.open(since, std::max(since, now) + length, free);
@@ -143,7 +147,10 @@ Outcome Run::plan_job(BackfillPass& pass, Id job, JobRequest& job_request) {
       since = later;
       continue;
     }
-    if (when > now + passes.bf_window) return rule.value_or(otherwise);
+    if (when > now + passes.bf_window) {
+      due_for_others(pass, when - passes.bf_window);
+      return rule.value_or(otherwise);
+    }
     const Time begin = floor(when), end = kept_until(when + length);
     if (when > now && pass.timeline.taken(nodes, begin, end)) {
       since = when;
@@ -152,6 +159,8 @@ Outcome Run::plan_job(BackfillPass& pass, Id job, JobRequest& job_request) {
     pass.full = pass.timeline.size() >= passes.bf_node_space_size;
     if (pass.full) return rule.value_or(otherwise);
     pass.timeline.keep(nodes, begin, std::max(end, begin + passes.bf_resolution));
+    if (when <= now + kMicrosecondsPerSecond)
+      for (const Time moving : {when, when + length}) due_by_rounding(pass, moving);
     for (const Spot& spot : spots)
       if (spot.node != kNoId && !blocked_by_.empty() && blocked_by_[spot.node] == kNoId)
         blocked_by_[spot.node] = job;

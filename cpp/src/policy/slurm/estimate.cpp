@@ -41,6 +41,7 @@ std::shared_ptr<const CandidateSet> Run::candidate_set(Id job) {
                    .has = Column<std::uint8_t>(workspace.running.size(), 0)});
   if (candidate_sets_.size() >= kMostSets) candidate_sets_.clear();
   if (!apart) candidate_sets_.push_back(made);
+  due_at_exempt(job);
   CandidateSet& found = *made;
   for (const Index i : found.jobs)
     if (of(i).leaves) found.leaving.push_back(of(i).operation);
@@ -212,17 +213,6 @@ void Run::collect_ends() {
     ends_.push_back({begun_[i].end, begun_[i].job, End::Of::kBegun, static_cast<Index>(i)});
   for (End& end : ends_) complete(end);
   std::ranges::stable_sort(ends_, std::less{}, End::key);
-}
-
-// What is counted on to end and does not is planned anew: at its end, once the second of its end is
-// over, and once `KillWait` is.
-void Run::due_at_next_end() {
-  const Time now = workspace.state.now();
-  for (const End& end : ends_) {
-    for (const Time later : {Time{0}, kMicrosecondsPerSecond, set().kill_wait})
-      if (end.at + later > now) due(end.at + later);
-    if (end.at > now) return;
-  }
 }
 
 void Run::complete(End& end) const {

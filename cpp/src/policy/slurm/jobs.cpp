@@ -279,9 +279,64 @@ double Jobs::age(const ClusterState& state, Id job) const {
   const Weights& w = set_.weights;
   const Size j = at(job);
   if (since_[j] == kNoTime) return 0;
-  const bool runs = !asks_[j] && started[j] != kNoTime && !w.calculate_running;
-  const Time age = std::max<Time>((runs ? started[j] : state.now()) - since_[j], 0);
-  return std::min(static_cast<double>(age) / 1e6 / w.max_age, 1.0);
+  return part_of_age((stands(job) ? started[j] : state.now()) - since_[j]);
+}
+
+double Jobs::part_of_age(Time age) const {
+  return std::min(static_cast<double>(std::max<Time>(age, 0)) / 1e6 / set_.weights.max_age, 1.0);
+}
+
+// Whether its age does not grow any more.
+bool Jobs::stands(Id job) const {
+  return !asks_[job] && started[job] != kNoTime && !set_.weights.calculate_running;
+}
+
+void Jobs::put_factors(const Turn& turn, double* to) const {
+  const double* const own = factors.data() + at(turn.job) * factor_count();
+  std::copy_n(own, factor_count(), to);
+  const auto several = several_.find(turn.job);
+  if (several == several_.end() || turn.partition == partition[turn.job]) return;
+  for (const Place& place : several->second)
+    if (place.partition == turn.partition) put_factors(place, to);
+}
+
+Time Jobs::rises(const ClusterState& state, const Turn& turn, double to) const {
+  const Size j = at(turn.job);
+  if (!std::isnan(own_[j]) || since_[j] == kNoTime || stands(turn.job)) return kNoTime;
+  Column<double> there(factor_count());
+  put_factors(turn, there.data());
+  const auto reached = [&](double age) {
+    there[0] = age;
+    return total(turn.job, there.data()) >= to;
+  };
+  if (!reached(1.0)) return kNoTime;
+  // The sum that counts at an instant says it, to the microsecond.
+  constexpr double kLongest = 1e18;
+  Time before = state.now();
+  Time after = since_[j] + static_cast<Time>(std::min(set_.weights.max_age * 1e6, kLongest)) + 1;
+  while (after - before > 1) {
+    const Time middle = before + (after - before) / 2;
+    (reached(part_of_age(middle - since_[j])) ? after : before) = middle;
+  }
+  return after;
+}
+
+bool Jobs::stays_before(const Turn& turn, const Turn& behind) const {
+  const Size a = at(turn.job), b = at(behind.job);
+  const bool known = std::isnan(own_[a]) && since_[a] != kNoTime && !stands(turn.job);
+  if (!known || !std::isnan(own_[b]) || since_[b] == kNoTime || since_[b] < since_[a]) return false;
+  const Weights& w = set_.weights;
+  Column<double> mine(factor_count()), its(factor_count());
+  put_factors(turn, mine.data());
+  put_factors(behind, its.data());
+  const double fixed[kFixedFactors] = {0, w.assoc, w.fair_share, w.size, w.partition, w.qos};
+  bool least = rows_.site[turn.job] - rows_.nice[turn.job] >=
+               rows_.site[behind.job] - rows_.nice[behind.job];
+  for (Size f = 1; f < factor_count(); ++f) {
+    const double weight = f < kFixedFactors ? fixed[f] : w.tres[f - kFixedFactors];
+    least &= weight * mine[f] >= weight * its[f];
+  }
+  return least;
 }
 
 // Part of the cluster's nodes and cpus.

@@ -78,6 +78,7 @@ void Run::all(const Trigger& trigger, Recorder* recorder) {
   recorder_ = nullptr;
   stand_back();
   if (const Time paced = workspace.pace.due(); paced != kNoTime) due(paced);
+  due_by_age();
 }
 
 void Run::use_partition_of(const Turn& turn) {

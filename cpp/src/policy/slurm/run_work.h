@@ -76,7 +76,8 @@ struct BackfillPass {
   Column<std::uint8_t> has_victims, planned;  // O
   Column<Index> of_partition, of_user, kept;
   Index tests = 0, starts = 0;
-  bool full = false;  // the timeline distinguishes as many spans as it may
+  Time due = kNoTime;  // when what is kept for one may leave others another place
+  bool full = false;   // the timeline distinguishes as many spans as it may
 };
 
 // How a job gets room from others.
@@ -235,6 +236,14 @@ class Run {
   NodeSet partition_set(Id partition, bool up) const;
   void open_only(const NodeSet& nodes);
 
+  // --- due.cpp
+
+  void due_by_age();
+  void due_at_exempt(Id job);
+  void due_at_next_end();
+  void due_for_others(BackfillPass& pass, Time instant) const;
+  void due_by_rounding(BackfillPass& pass, Time moving) const;
+
   // --- estimate.cpp
 
   struct Estimate {
@@ -255,7 +264,6 @@ class Run {
   Size planned_by(Size first, Size last, Id job, const CandidateSet& wanted,
                   const std::vector<Spot>& spots) const;
   void collect_ends();
-  void due_at_next_end();
   void add_end(End end);
   void complete(End& end) const;
   Time end_of(const RunningJob& job) const;

@@ -52,6 +52,10 @@ class Jobs {
   bool has_node(Id of, Id node) const noexcept { return on_nodes(of)[at(node)] != 0; }
   // Whether a priority depends on the instant.
   bool age() const noexcept { return set_.weights.multifactor; }
+  // When the priority of a turn is so much, which it is not now; kNoTime: never. O(factors).
+  Time rises(const ClusterState& state, const Turn& turn, double to) const;
+  // Whether the priority of a turn stays at least that of another one as both grow older.
+  bool stays_before(const Turn& turn, const Turn& behind) const;
   // N: whether a node is in the partition.
   std::span<const std::uint8_t> on_nodes(Id of) const noexcept {
     return {node_of_partition_.row(of, stride_), stride_};
@@ -99,6 +103,9 @@ class Jobs {
   void measure(const ClusterState& state, Id job);
   void derive(const ClusterState& state, Id job);
   void put_factors(const Place& place, double* to) const;
+  void put_factors(const Turn& turn, double* to) const;
+  double part_of_age(Time age) const;
+  bool stands(Id job) const;
   double age(const ClusterState& state, Id job) const;
   double size(Id job) const;
   double part_of(Size tres, const Place& place) const;
