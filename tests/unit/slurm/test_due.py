@@ -64,7 +64,7 @@ def test_waiting_jobs_whose_order_age_does_not_change_are_not_due() -> None:
         PriorityWeightJobSize=100,
     )  # fmt: skip
 
-    def snapshot(first: int, second: int) -> eh.Snapshot:
+    def snapshot(first: int, second: int, now: float = 100) -> eh.Snapshot:
         tables: dict[str, Any] = {
             "nodes": [{"name": "n", "capacity": {"cpu": 10}}],
             "operations": [{"name": o, "start_time": t} for o, t in (("x", 0), ("a", 0), ("b", 50))],
@@ -76,14 +76,13 @@ def test_waiting_jobs_whose_order_age_does_not_change_are_not_due() -> None:
                 for o, c, t in (("a", first, 0), ("b", second, 50))
             ],
         }
-        return eh.Snapshot.from_dict({"now": 100, "resources": {"cpu": {}}, **tables})
+        return eh.Snapshot.from_dict({"now": now, "resources": {"cpu": {}}, **tables})
 
     assert eh.plan(snapshot(4, 4), policy).next_due is None
     assert eh.plan(snapshot(6, 4), policy).next_due is None
-    # With 10 of 10 cpus it has 20 more than with 6: never enough before a, 50 s older, stops growing.
-    due = eh.plan(snapshot(6, 10), policy).next_due
-    assert due is not None
-    assert 100 < due <= 1020
+    # With 10 of 10 cpus it has 20 more than with 6, and 50 less by age until the other grows no older.
+    for now, due in ((100, 131), (1005, 1031), (1031 - STEP, 1031), (1031, None)):
+        assert eh.plan(snapshot(6, 10, now), policy).next_due == due
 
 
 EXEMPT = eh.policies.Slurm(
@@ -159,3 +158,48 @@ def test_a_simulation_comes_to_the_same_by_age_at_every_tick_or_only_when_due() 
     skipped, literal = (decisions(work, start, WITHIN, literal) for literal in (False, True))
     assert skipped == literal
     assert (180.0, "preempt", None) in skipped
+
+
+@pytest.mark.parametrize(
+    ("settings", "nodes", "capacity", "rows", "first"),
+    [
+        pytest.param(  # planned starts become one with the beginning of the timeline, which has room for more
+            {"bf_node_space_size": 4, "release": "23.11"},
+            *(2, 8),
+            [
+                *(("a", 7, 1, 0, 357, "low"), ("b", 7, 1, 177, 30, "high")),
+                *(("c", 5, 1, 0, 570, "high,low"), ("d", 1, 1, 181, 30, "low")),
+                *(("e", 4, 1, 0, 30, "low"), ("f", 2, 2, 0, 30, "low")),
+            ],
+            (270.0, "start", "d"),
+            id="spans",
+        ),
+        pytest.param(  # a planned start comes into the window
+            {"bf_window": 600.0, "release": "24.05"},
+            *(3, 4),
+            [
+                *(("a", 3, 3, 168, 30, "high,low"), ("b", 4, 1, 0, 567, "high")),
+                *(("c", 4, 1, 0, 474, "high"), ("d", 2, 3, 0, 379, "high,low")),
+                ("e", 2, 1, 0, 591, "low"),
+            ],
+            (810.0, "start", "e"),
+            id="window",
+        ),
+    ],
+)
+def test_a_simulation_comes_to_the_same_where_planned_starts_are_rounded_or_out_of_sight(
+    settings: dict[str, Any], nodes: int, capacity: int, rows: list[tuple[Any, ...]], first: Any
+) -> None:
+    partitions = {"low": {}, "high": {"PriorityTier": 10}}
+    policy = eh.policies.Slurm(SchedulerType="sched/backfill", partitions=partitions, **settings)
+    fields = ("name", "resources.cpu", "count", "submit_time", "run_time", "partition")
+    given = [dict(zip(fields, row, strict=True)) for row in rows]
+    high = {"priority": 5} if "bf_window" in settings else {}
+    work = eh.simulate.Workload(
+        [row | {"gang": True, "duration": row["run_time"]} | (high if row["name"] in "cd" else {})
+         for row in given]
+    )  # fmt: skip
+    start = work.snapshot(nodes=nodes, now=0, cpu=capacity)
+    skipped, literal = (decisions(work, start, policy, literal) for literal in (False, True))
+    assert skipped == literal
+    assert first in skipped
