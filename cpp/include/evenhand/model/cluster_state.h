@@ -88,7 +88,6 @@ class ClusterState {
 
   // Allocations.
   Index slots() const noexcept { return operation_.rows(); }
-  Index slots_of_snapshot() const noexcept { return first_new_; }
   bool running(Id slot) const noexcept { return phase_[slot] == Phase::kRuns; }
   // Running, or stopped by a person and keeping all it has.
   bool holds(Id slot) const noexcept { return phase_[slot] <= Phase::kStopped; }

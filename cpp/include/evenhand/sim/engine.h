@@ -85,15 +85,9 @@ class Engine {
   // fit to be frozen. O(rows).
   ClusterState named() const;
 
-  // By row of the state: of the start snapshot's operations (requests), then of the workload's;
-  // kNoId: none any more.
-  Id source_of_operation(Id row) const noexcept { return owners_[row].source; }
-  Id source_of_request(Id row) const noexcept { return asked_[row].source; }
-  Id log_of_slot(Id slot) const noexcept { return running_[slot].log; }
   // Work that an allocation has done in all runs so far.
   Time progress(Id slot) const noexcept;
   Time planned_end(Id slot) const noexcept;  // kNoTime: not known
-  Time leaves_at(Id slot) const noexcept { return running_[slot].leaves; }
 
  private:
   Engine(const Engine&) = default;

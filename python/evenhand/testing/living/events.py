@@ -328,7 +328,8 @@ class Happening:
         if way < 7:
             return [self.event(rows, pick)]
         groups = (self._again, self._with_its_rows, self._below_a_new_one, self._row_by_row, self._opened)
-        return list((self._asks if way < 10 else pick(groups) if way < 12 else self._served)(rows, pick))
+        make = self._asks if way < 10 else pick(groups) if way < 12 else pick((self._served, self._kept))
+        return list(make(rows, pick))
 
     def _asks(self, rows: Rows, pick: Pick) -> Iterator[Event]:
         """Put an operation as one that waits in the stock, and what it asks for."""
@@ -385,6 +386,21 @@ class Happening:
             yield Put(table, {**self._like(rows, table, pick), "name": name})
         elif table == "requests":
             yield Remove(table, name)
+
+    def _kept(self, rows: Rows, pick: Pick) -> Iterator[Event]:
+        """Keep room for an allocation or a request, of which one may go; or remove the node below."""
+        table, field = pick((("allocations", "allocation"), ("requests", "request")))
+        name, node = self._some(rows, table, pick), self._some(rows, "nodes", pick)
+        if name is None or node is None:
+            return
+        for place in pick(((0,), (1, 0))):
+            kept = {"node": node, field: name, "resources": self._amounts(pick, 3)}
+            yield Put("reservations", {"name": f"kept{len(rows.tables['reservations'])}{place}", **kept})
+        goes = pick(("none", "none", "it", "node"))
+        if goes == "it":
+            yield End(name) if table == "allocations" else Remove(table, name)
+        elif goes == "node" and len(rows.tables["nodes"]) > 1:
+            yield Remove("nodes", node)
 
     def _opened(self, rows: Rows, pick: Pick) -> Iterator[Event]:
         """Close a node by an event, or open one by a row that says nothing of it."""
