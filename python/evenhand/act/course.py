@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -116,24 +117,20 @@ class Course:
             _LOG.exception("step %d: no further job is asked to leave", self.step.number)
             self._withheld = f"{type(error).__name__}: {error}"
         if self._withheld:
-            self._not_asked = []
+            self._leave_alone()
 
     def _tell(self, waited: bool) -> str:
         """Return why the others are left alone; empty if none has to be."""
         assert self._asking is not None  # noqa: S101 - of a step that an earlier driver began none is asked
         carrier, clock = self.carrier, self.carrier.timing
+        self._note()
         while self._not_asked:
             names = [victim.name for victim in self._not_asked]
-            victim = self._not_asked[0]
             why = self._asking(self.step, names, waited=waited)
-            waited = False
-            if not why and self._note(victim):  # which took its time
-                why = self._asking(self.step, names, waited=False)
-                if why:
-                    carrier.do(self.step.number, "note", victim, _STAYS)
             if why:
                 return f"{', '.join(names)} was not asked to leave: {why}"
-            self._not_asked.pop(0)
+            waited = False
+            victim = self._not_asked.pop(0)
             answer = carrier.do(self.step.number, victim.action, victim, self.step.reason)
             late = clock.steady() + clock.settle
             # After a refusal no command is under way: one look is enough.
@@ -144,13 +141,19 @@ class Course:
                 break
         return ""
 
-    def _note(self, victim: Victim) -> bool:
-        """Write down where people look why a victim is about to leave; whether that was done now."""
-        if victim.name in self._noted:
-            return False
-        self._noted.add(victim.name)
-        self.carrier.do(self.step.number, "note", victim, self.step.reason)
-        return True
+    def _note(self) -> None:
+        """Write down where people look why victims are about to leave; not between two that are asked."""
+        for victim in self._not_asked if not self._noted else ():
+            self._noted.add(victim.name)
+            self.carrier.do(self.step.number, "note", victim, self.step.reason)
+
+    def _leave_alone(self) -> None:
+        """Take the reasons back of victims that are not asked after all."""
+        victims, self._not_asked = self._not_asked, []
+        with contextlib.suppress(EvenhandError):  # as a reason that cannot be written
+            for victim in victims:
+                if victim.name in self._noted:
+                    self.carrier.do(self.step.number, "note", victim, _STAYS)
 
     # Looks
 
