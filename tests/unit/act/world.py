@@ -114,7 +114,7 @@ def holds(cluster: FakeSlurm, lines: list[dict[str, Any]]) -> None:
     steps = {x["step"]: x for x in lines if x["kind"] == "step"}
     ends = {x["step"]: x for x in lines if x["kind"] == "end"}
     per_step = Counter((x["step"], x["job"], x["action"]) for x in lines if x["kind"] == "intent")
-    again = ("release", "resume")  # which change nothing the second time
+    again = ("release", "resume", "note")  # which change nothing the second time; a note is taken back
     assert all(count == 1 for (_, _, action), count in per_step.items() if action not in again)
     assert set(steps) == set(ends)
     started = {name for what, name, _ in cluster.events if what == "start"}
