@@ -381,3 +381,39 @@ def test_what_an_allocation_leaves_for_may_come_later(served: dict[str, str], go
     assert both(made, policy, made.state(policy)) == []  # also where they have the place of what went
     made.apply([put("operations", name="b"), put("requests", **r)])
     assert both(made, policy, made.state(policy)) == [("start", "r", "m")]
+
+
+def test_what_leaves_for_a_request_leaves_for_the_job_that_it_is_given_to() -> None:
+    tiers = {"low": {"PriorityTier": 1}, "mid": {"PriorityTier": 5}}
+    policy = eh.policies.Slurm(
+        PreemptType="preempt/partition_prio",
+        PreemptMode="SUSPEND,GANG",
+        partitions={name: {**row, "OverSubscribe": "FORCE:1"} for name, row in tiers.items()},
+    )
+    asked = {"name": "r", "operation": "first", "resources": {"cpu": 4}, "count": 2}
+    leaves = {"state": "preempting", "deadline": 1060, "beneficiary": {"request": "r"}}
+    made = cluster(
+        policy,
+        nodes=[node("n0", cpu=9), node("n2", cpu=10)],
+        operations=[
+            {"name": "j3", "partition": "low"},
+            {"name": "j4", "partition": "low", "settings": {"exclusive": True}},
+            {"name": "second", "partition": "mid"},
+            {"name": "first", "partition": "mid"},
+        ],
+        allocations=[
+            {
+                "name": "a3",
+                "operation": "j3",
+                "node": "n0",
+                "resources": {"cpu": 3},
+                "start_time": 20,
+                **leaves,
+            },
+            {"name": "a4", "operation": "j4", "node": "n2", "resources": {"cpu": 3}, "start_time": 20},
+        ],
+        requests=[asked],
+    )
+    made.plan(policy)
+    made.apply([put("requests", **{**asked, "operation": "second"})])
+    assert preempted(both(made, policy, made.state(policy))) == [("preempt", "a4", "n2")]

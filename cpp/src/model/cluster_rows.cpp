@@ -161,13 +161,15 @@ void ClusterState::remove_operation(Id operation) {
 Id ClusterState::put_request(const RequestColumns& from, Id row, Id operation, Id required_node,
                              Index note, Id old) {
   if (old != kNoId) set_pending(old, 0);
+  const Id asked = old == kNoId ? kNoId : asking_[old];
   const Id made = old == kNoId ? new_row(Table::kRequests, requests_, from, row) : old;
   const Id version = requests_.write(from, row, note);
   requests_.set(&RequestColumns::operation, version, operation, kNoId);
   requests_.set(&RequestColumns::required_node, version, required_node, kNoId);
   point(Table::kRequests, made, version);
   set_pending(made, from.count[row]);
-  if (old == kNoId) follow_names(Table::kRequests, made, requests_.keys().name(made));
+  if (old == kNoId || asking_[made] != asked)
+    follow_names(Table::kRequests, made, requests_.keys().name(made));
   return made;
 }
 
