@@ -211,6 +211,7 @@ class World:
             "Between": lambda: eh.sweep.between(1, 9),
             "System": lambda: self.yt.RECORD,
             "Faults": lambda: recording.Faults(silent, {}, lambda: None),
+            "Recorder": lambda: recording.Recorder(silent, self.folder / "recorded.jsonl"),
         }
         if owner.__name__ not in made:
             raise LookupError(f"enter a maker of {owner.__name__} here: its methods are to be tried")

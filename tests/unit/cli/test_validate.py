@@ -221,6 +221,7 @@ OF_MORE = {
     "state_of_another_system",
     "preemption_request_accepted",  # --on commands
     "slurm_not_read",  # a slurm.conf
+    *("slurm_assumed", "slurm_left_out"),  # what Slurm's commands print
     *(code for code in CODES if code.startswith(("yunikorn_", "gridengine_", "ytsaurus_"))),  # texts
 }
 
