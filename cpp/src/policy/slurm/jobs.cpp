@@ -276,7 +276,6 @@ void Jobs::put_factors(const Place& place, double* to) const {
 // Time since it was eligible, as a part of the oldest age that counts: of a job that runs, until it
 // started.
 double Jobs::age(const ClusterState& state, Id job) const {
-  const Weights& w = set_.weights;
   const Size j = at(job);
   if (since_[j] == kNoTime) return 0;
   return part_of_age((stands(job) ? started[j] : state.now()) - since_[j]);
