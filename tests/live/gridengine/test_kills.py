@@ -89,7 +89,7 @@ def test_twenty_kills(cell: Cell, tmp_path: Path, capsys: pytest.CaptureFixture[
         )
     assert not lost
     assert kills >= KILLS * 0.9
-    assert went, "no job was asked to leave"  # how many are depends on how busy the machine is
+    assert len(went) >= 4
     assert not book.open
     assert not book.owed
     assert len(tasks) == len(victims) + len(set(tasks) & set(high)), "doubled"

@@ -159,22 +159,27 @@ def test_a_journal_without_a_lock_proves_nothing(tmp_path: Path, monkeypatch: py
     assert "command_ended" not in kinds(tmp_path)
 
 
-def test_an_answer_that_is_in_the_journal_counts(tmp_path: Path) -> None:
-    """The cluster had refused when the driver died: others leave for the same job at once."""
-    adapter = site_of()
-    site = adapter.site
-    adapter.on["requeue_hold", "v"] = lambda: Answer("refused", "not now")
+def killed_at_its_first_look(adapter: SiteAdapter, tmp_path: Path) -> float:
+    """Kill a driver at its first look after a command; when that was."""
     looks = []
 
     def dies() -> None:
-        looks.extend([1] if site.evicted() else [])
+        looks.extend([1] if adapter.site.evicted() else [])
         if len(looks) == 1:
             raise Killed
 
     adapter.before_look = dies
     with pytest.raises(Killed):
         acted(adapter, tmp_path)
-    dead = site.now
+    return adapter.site.now
+
+
+def test_an_answer_that_is_in_the_journal_counts(tmp_path: Path) -> None:
+    """The cluster had refused when the driver died: others leave for the same job at once."""
+    adapter = site_of()
+    site = adapter.site
+    adapter.on["requeue_hold", "v"] = lambda: Answer("refused", "not now")
+    dead = killed_at_its_first_look(adapter, tmp_path)
     with driver_of(adapter, tmp_path) as driver:
         assert site.now == dead, "nothing is waited for"
         assert driver.book.owed["v"].refused
@@ -193,17 +198,7 @@ def test_a_command_that_was_done_is_waited_for(tmp_path: Path) -> None:
         return Answer("done")
 
     adapter.on["requeue_hold", "v"] = done
-    looks = []
-
-    def dies() -> None:
-        looks.extend([1] if site.evicted() else [])
-        if len(looks) == 1:
-            raise Killed
-
-    adapter.before_look = dies
-    with pytest.raises(Killed):
-        acted(adapter, tmp_path)
-    dead = site.now
+    dead = killed_at_its_first_look(adapter, tmp_path)
     with driver_of(adapter, tmp_path) as driver:
         assert site.now - dead == 5.0
         assert not driver.book.owed
