@@ -15,8 +15,9 @@ NodeWork::NodeWork(Workspace& workspace, Id node)
     : workspace_(workspace), node_(node), width_(workspace.state.width()) {
   const std::span<const Id> here = workspace.state.on_node(node);
   workspace.present.assign(here.begin(), here.end());
-  for (const Decision& d : workspace.decisions.rows())
-    if (d.action == Action::kStart && d.node == node) begun_.push_back(d.slot);
+  if (workspace.visits_again(node))
+    for (const Decision& d : workspace.decisions.rows())
+      if (d.action == Action::kStart && d.node == node) begun_.push_back(d.slot);
   refresh_room();
 }
 

@@ -363,6 +363,7 @@ void Workspace::preempt(Id slot, Beneficiary beneficiary) {
 }
 
 void Workspace::begin() {
+  ++begun_times_;
   decisions.clear();
   counts = {};
   held_by_caps_.clear();

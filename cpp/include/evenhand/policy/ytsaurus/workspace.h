@@ -179,6 +179,11 @@ class Workspace : public WorkspaceData {
   void rows_came(ClusterState::Table table, std::span<const Id> rows, const RowSettings& cells);
   // Decisions, counts and steps begin anew.
   void begin();
+  // A heartbeat of a node: whether there was one since `begin`. O(1).
+  bool visits_again(Id node) {
+    if (at(node) >= visited_.size()) visited_.resize(at(node) + 1, 0);
+    return std::exchange(visited_[node], begun_times_) == begun_times_;
+  }
   // The way back to `begin`, but for the memory and what was counted: O(decisions x depth).
   void take_back();
   // Whether there is no way back from here on.
@@ -334,6 +339,8 @@ class Workspace : public WorkspaceData {
   Limits limits_of(Id element, bool preemptive) const;
 
  private:
+  Column<std::int64_t> visited_;  // N: in which of `begun_times_` last
+  std::int64_t begun_times_ = 0;
   bool joined(Id request) const noexcept {
     return request < ask_of_.rows() && ask_of_[request] != kNoId;
   }
