@@ -7,6 +7,7 @@ from `TABLES`; a test holds it against the columns of the C++ core.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -93,17 +94,21 @@ class TableSpec:
     name: str
     description: str
     fields: tuple[Field, ...]
+    names: tuple[str, ...] = dataclasses.field(init=False, repr=False)
+    """Dotted names of all fields."""
+    heads: tuple[str, ...] = dataclasses.field(init=False, repr=False)
+    """Keys that rows may have: names up to their dot."""
+
+    def __post_init__(self) -> None:
+        names = tuple(field.name for field in self.fields)
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "heads", tuple(dict.fromkeys(name.partition(".")[0] for name in names)))
 
     def __getitem__(self, name: str) -> Field:
         for field in self.fields:
             if field.name == name:
                 return field
         raise KeyError(name)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Dotted names of all fields."""
-        return tuple(field.name for field in self.fields)
 
 
 def _name(row: str) -> Field:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,7 +40,7 @@ def read_rows(spec: TableSpec, rows: Any, report: Report, *, named: bool = True)
         return TableCells(0)
     rows = _objects(spec, rows, report)
     table = TableCells(len(rows))
-    heads = heads_of(spec)
+    heads = spec.heads
     settings: list[Any] = []
     labels: list[Any] = []
     keys, strange = keys_of(rows, heads)
@@ -119,18 +119,17 @@ def no_object(spec: TableSpec, i: int, row: Any, report: Report) -> str | None:
     return f"{STAND_IN}{i}"
 
 
-def heads_of(spec: TableSpec) -> list[str]:
-    """Return the keys that rows may have."""
-    return list(dict.fromkeys(name.partition(".")[0] for name in spec.names))
-
-
 def inner_of(spec: TableSpec, head: str) -> list[str]:
     """Return the keys that an inner object may have."""
     return [name.removeprefix(f"{head}.") for name in spec.names if name.startswith(f"{head}.")]
 
 
 def report_unknown(
-    spec: TableSpec, unknown: Mapping[Any, Sequence[int]], known: list[str], report: Report, before: str = ""
+    spec: TableSpec,
+    unknown: Mapping[Any, Sequence[int]],
+    known: Collection[str],
+    report: Report,
+    before: str = "",
 ) -> None:
     """Report unknown keys, which have [first row, rows]."""
     for key, (row, count) in unknown.items():
@@ -138,12 +137,12 @@ def report_unknown(
         report.add(spec.name, row, field, "unknown_field", _later(key, known, count))
 
 
-def _later(key: object, known: list[str], rows: int) -> Callable[[], str]:
+def _later(key: object, known: Collection[str], rows: int) -> Callable[[], str]:
     """Return the message for an unknown field of several rows, made if it is shown."""
     return lambda: unknown_field(key, known, rows - 1)
 
 
-def unknown_field(key: object, known: list[str], more: int = 0, *, column: bool = False) -> str:
+def unknown_field(key: object, known: Collection[str], more: int = 0, *, column: bool = False) -> str:
     """Return the message for an unknown field, or column of a frame; `more` rows have it besides."""
     hint = nearest(key, known)
     if not hint and "settings" in known:

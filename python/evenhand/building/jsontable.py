@@ -11,7 +11,7 @@ from typing import Any
 
 from evenhand import _core
 from evenhand.building.cells import Numbers, Objects, Strings, WordLists, Words, as_list
-from evenhand.building.dicts import TableCells, heads_of, inner_cells, inner_of, no_object, report_unknown
+from evenhand.building.dicts import TableCells, inner_cells, inner_of, no_object, report_unknown
 from evenhand.building.keys import COUNTED_ROWS
 from evenhand.building.problems import COUNTED, Report
 from evenhand.building.settings import labels_of_json, settings_of_json
@@ -64,7 +64,7 @@ def read_json_rows(spec: TableSpec, given: JsonRows, resources: list[str], repor
     rows, found, unknown, strange = json_columns(given, _wanted(spec, resources))
     table = TableCells(rows, own=True)
     stand_ins = {row: no_object(spec, row, json.loads(text), report) for row, text in strange}
-    report_unknown(spec, unknown, heads_of(spec), report)
+    report_unknown(spec, unknown, spec.heads, report)
     if "name" in spec.names:
         _add_name(table, found.pop("name", None), stand_ins)
     if "settings" in found:
@@ -120,7 +120,7 @@ def _wanted(spec: TableSpec, resources: list[str]) -> list[Any]:
                 return key, "plain", False, []
 
     wanted = []
-    for head in heads_of(spec):
+    for head in spec.heads:
         inner = [field(name, spec[f"{head}.{name}"]) for name in inner_of(spec, head)]
         wanted.append((head, "objects", True, inner) if inner else field(head, spec[head]))
     return wanted

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from evenhand.building.readback import NO_TIME
 from evenhand.diagnostics import CODES, Diagnostic
+from evenhand.model import Snapshot
 from evenhand.plans.columns import Name, seconds_of
 from evenhand.provenance import digest, of_policy
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenhand.model import Snapshot
     from evenhand.state import State
     from evenhand.systems.record import Column
 
@@ -115,7 +115,7 @@ def _count(snapshot: Snapshot, table: str) -> int:
 
 def _in_order(snapshot: Snapshot | LiveRows, table: str, rows: Sequence[int]) -> list[int]:
     """Return those of some ascending rows that are there, in canonical order."""
-    if not isinstance(snapshot, LiveRows) or table == "queues":
+    if isinstance(snapshot, Snapshot) or table == "queues":
         return list(rows)
     if table not in _OF_ELEMENTS:
         return snapshot.in_order(table, rows)
@@ -126,7 +126,7 @@ def _in_order(snapshot: Snapshot | LiveRows, table: str, rows: Sequence[int]) ->
 
 def _keys(snapshot: Snapshot | LiveRows, table: str, rows: Sequence[int] | None = None) -> list[Any]:
     """Return what rows of a table are called in a state; by default all of them."""
-    if isinstance(snapshot, LiveRows):
+    if not isinstance(snapshot, Snapshot):
         return _live_keys(snapshot, table, rows or ())
     rows = range(_count(snapshot, table)) if rows is None else rows
     if table not in _OF_ELEMENTS:
@@ -189,7 +189,6 @@ def _left(table: str, names: Sequence[Name]) -> list[Diagnostic]:
     return [Diagnostic(code, tuple(names), message, {"count": len(names)})]
 
 
-@runtime_checkable
 class LiveRows(Protocol):
     """Rows of a live cluster, by numbers that columns of its planners have."""
 
