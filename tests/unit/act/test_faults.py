@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from evenhand.act.journal import read
 from evenhand.adapters.recording import Fault
+from tests.drawing import some
 from tests.unit.act.world import World, appends
 
 KINDS = get_args(get_type_hints(Fault)["kind"])
@@ -43,7 +44,7 @@ def test_without_faults_two_steps_are_carried_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_command_goes_wrong_once(kind: str, tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
-    for number in range(commands_of_a_run(tmp_path / "plain")):
+    for number in some(range(commands_of_a_run(tmp_path / "plain")), KINDS.index(kind)):
         folder = tmp_path / str(number)
         folder.mkdir()
         world = World(folder, faults={number: Fault(kind, delay=5)})  # type: ignore[arg-type]

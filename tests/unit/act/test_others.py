@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 from evenhand.act.journal import read
 from evenhand.adapters.commands import Result
 from evenhand.adapters.recording import Fault
+from tests.drawing import some
 from tests.unit.act.slurm.cluster import FakeSlurm
 from tests.unit.act.test_faults import FAULTS, MODES
 from tests.unit.act.world import JOBS, World
 
+DEEDS_AFTER_EACH = [("cancel", "8"), ("suspend", "1"), ("end", "3")]
 DEEDS = st.tuples(
     st.sampled_from(["cancel", "end", "suspend"]), st.sampled_from([str(j["id"]) for j in JOBS])
 )
@@ -107,10 +109,10 @@ def told_for_nobody(world: World, lines: list[dict[str, Any]]) -> None:
     assert not any(late.values()), late
 
 
-@pytest.mark.parametrize("deed", [("cancel", "8"), ("suspend", "1"), ("end", "3")])
+@pytest.mark.parametrize("deed", DEEDS_AFTER_EACH)
 @pytest.mark.parametrize("mode", ["requeue", "suspend"])
 def test_one_deed_after_each_command(deed: tuple[str, str], mode: str) -> None:
-    for number in range(50):  # of a round
+    for number in some(range(50), DEEDS_AFTER_EACH.index(deed) + (mode == "suspend")):  # of a round
         live_with({number: deed}, {}, 1, mode)
 
 

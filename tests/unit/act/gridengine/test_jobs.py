@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from evenhand.adapters.commands import Result
 from evenhand.adapters.gridengine import GridEngine
 from evenhand.adapters.recording import Fault, Faults
 from evenhand.testing.adapters import check_adapter
+from tests.drawing import some
 from tests.unit.act.gridengine.cluster import T0, Clock, Engine, job
 
 RULES: dict[str, Any] = {"automatic_preemption": True, "max_preemptees": 10, "preemption_distance": 0.0}
@@ -182,10 +184,10 @@ def test_names_that_are_none(name: str) -> None:
         GridEngine(runner=Engine({}, Clock())).look([name])
 
 
-@pytest.mark.parametrize("ckpt", [0, 4], ids=["rerun", "checkpoint"])
-@pytest.mark.parametrize("stuck", [False, True])
-@pytest.mark.parametrize("number", range(60))
-@pytest.mark.parametrize("kind", ["die", "die_after"])
+@pytest.mark.parametrize(
+    ("number", "ckpt", "stuck", "kind"),
+    some(list(product(range(60), [0, 4], [False, True], ["die", "die_after"]))),
+)
 def test_killed_at_any_command(kind: Any, number: int, stuck: bool, ckpt: int, tmp_path: Path) -> None:
     """Whichever command a driver is killed at: no job stays held or suspended, and none leaves twice."""
     clock = Clock()
