@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
-from evenhand.policies import BackendAI, Slurm, YTsaurus, YuniKorn
+from evenhand.policies import BackendAI, GridEngine, Slurm, YTsaurus, YuniKorn
 from tests.properties.reading_gridengine import OF_GRIDENGINE
 from tests.properties.reading_ytsaurus import OF_YTSAURUS
 
@@ -138,6 +138,9 @@ def _reserved() -> Row:
     data["requests"] += [{"name": "later", "operation": "old", "resources": {"cpu": 4}}]
     room = {"name": "v", "request": "later", "node": "n", "resources": {"cpu": 4}, "from": 500}
     return {**data, "reservations": [room]}
+
+
+_PROMISING = {"ytsaurus": YTsaurus(), "backendai": BackendAI(), "gridengine": GridEngine(), "slurm": _GRACE}
 
 
 def _promised(whom: Row) -> Row:
@@ -313,6 +316,11 @@ _OF_YUNIKORN = {
         _partition(),
         _changed(_partition(), "allocations", 3, required_node="n"),
     ),
+    ("allocations", "preemptible"): (
+        YuniKorn(limit=1.0),
+        _partition(),
+        _changed(_partition(), "allocations", 3, preemptible=False),
+    ),
     ("allocations", "originator"): (
         YuniKorn(limit=1.0),
         _partition(),
@@ -365,6 +373,19 @@ WITNESSES: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
         _FIFO,
         _changed(_FIFO, "pools", 0, fifo_reordering=False),
     ),
+    ("ytsaurus", "pools", "integral.burst"): (
+        YTsaurus(),
+        _tree(integral={"type": "burst"}),
+        _tree(integral={"type": "burst", "burst": {"cpu": 2}}),
+    ),
+    **{
+        ("ytsaurus", "operations", field): (
+            YTsaurus(),
+            _tree(mode="fifo"),
+            _changed(_tree(mode="fifo"), "operations", 0, **{field: 9}),
+        )
+        for field in ("start_time", "fifo_start_time")
+    },
     ("ytsaurus", "pools", "integral.relaxed_share_multiplier_limit"): (
         YTsaurus(),
         _tree(integral=_RELAXED),
@@ -442,7 +463,7 @@ WITNESSES: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
             _promised({"operation": "new"}),
             _promised({"operation": "newer"}),
         )
-        for system, policy in (("ytsaurus", YTsaurus()), ("backendai", BackendAI()), ("slurm", _GRACE))
+        for system, policy in _PROMISING.items()
     },
     **{
         (system, "allocations", "beneficiary.request"): (
@@ -450,7 +471,7 @@ WITNESSES: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
             _promised({"request": "new"}),
             _promised({"request": "newer"}),
         )
-        for system, policy in (("ytsaurus", YTsaurus()), ("backendai", BackendAI()), ("slurm", _GRACE))
+        for system, policy in _PROMISING.items()
     },
     **{
         ("slurm", "operations", field): (

@@ -46,16 +46,37 @@ def _preempted(first: int, second: int) -> Row:
     }
 
 
+def _asked(second: int) -> Row:
+    """Two jobs of equal priority ask for the only host; the first asked at the second 10."""
+    amount = {"resources": {"slots": 4}}
+    return {
+        "now": 1000,
+        "resources": {"slots": {"kind": "slots"}},
+        "nodes": [{"name": "n", "capacity": {"slots": 4}}],
+        "operations": [{"name": "a", "priority": 0.5}, {"name": "b", "priority": 0.5}],
+        "requests": [
+            {"name": "a", "operation": "a", "submit_time": 10, **amount},
+            {"name": "b", "operation": "b", "submit_time": second, **amount},
+        ],
+    }
+
+
 #: (system, table, field): a policy, and two snapshots that differ there and are planned differently.
 OF_GRIDENGINE: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
     ("gridengine", "pools", "parent"): (_AUTOMATIC, _requested(), _requested(parent="q")),
     ("gridengine", "operations", "pool"): (_AUTOMATIC, _requested("p"), _requested("q")),
+    ("gridengine", "requests", "submit_time"): (_AUTOMATIC, _asked(11), _asked(9)),
     ("gridengine", "operations", "start_time"): (_AUTOMATIC, _preempted(1, 2), _preempted(2, 1)),
     ("gridengine", "resources", "available_after_preemption"): (
         _AUTOMATIC,
         _requested(swap_free=4),
         _requested(swap_free=4)
         | {"resources": {"memory": {"kind": "memory", "available_after_preemption": False}}},
+    ),
+    ("gridengine", "resources", "kind"): (
+        _AUTOMATIC,
+        _requested(swap_free=0),
+        _requested(swap_free=0) | {"resources": {"memory": {"kind": "slots"}}},
     ),
     ("gridengine", "nodes", "swap_free"): (_AUTOMATIC, _requested(swap_free=4), _requested(swap_free=0)),
     ("gridengine", "allocations", "rerunnable"): (

@@ -13,7 +13,7 @@ from tests.drawing import examples
 from tests.properties.living import lived
 
 #: Where planted defects are looked for, each is to be found in so many lives.
-LIVES = 40 if examples() <= 30 else 300
+LIVES = 25 if examples() <= 30 else 300
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

@@ -177,7 +177,7 @@ def test_draws_are_quick() -> None:
     for strategy in (*strategies, *histories):
         took: list[int] = []
 
-        @settings(QUIET, max_examples=30, phases=[Phase.generate])
+        @settings(QUIET, max_examples=15, phases=[Phase.generate])
         @given(st.data())
         def draws(data: st.DataObject) -> None:
             took.append(calls(lambda: data.draw(strategy)))  # noqa: B023
@@ -210,7 +210,7 @@ def test_histories_have_every_kind_of_event() -> None:
     kinds: set[str] = set()
     clusters = es.cluster_dicts(min_operations=2, suspended=True)
 
-    @settings(QUIET, max_examples=200, phases=[Phase.generate])
+    @settings(QUIET, max_examples=100, phases=[Phase.generate])
     @given(es.cluster_histories(clusters, min_size=20, max_size=40))
     def collect(drawn: tuple[eh.Snapshot, list[Any]]) -> None:
         kinds.update(type(event).__name__ for event in drawn[1])
