@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import Any
 
-from evenhand.policies import BackendAI, GridEngine, Slurm, YTsaurus, YuniKorn
+from evenhand.policies import BackendAI, GridEngine, Slurm, YTsaurus
 from tests.properties.reading_gridengine import OF_GRIDENGINE
 from tests.properties.reading_ytsaurus import OF_YTSAURUS
+from tests.properties.reading_yunikorn import OF_YUNIKORN, changed
 
 __all__ = ["ASIDE", "WITNESSES"]
 
@@ -27,24 +27,6 @@ def _tree(**pool: Any) -> Row:
             {"name": "b", "pool": "p", "demand": {"cpu": 2}, "start_time": 2},
             {"name": "c", "pool": "q", "demand": {"cpu": 10}},
         ],
-    }
-
-
-def _partition(**more: Any) -> Row:
-    """One node that a queue fills beyond its guarantee, and an ask of a queue below its own."""
-    amount = {"resources": {"cpu": 1}}
-    runs = [
-        {"name": f"d{i}", "operation": "d", "node": "n", "start_time": 900 + i, **amount} for i in range(4)
-    ]
-    return {
-        "now": 1000,
-        "resources": {"cpu": {}},
-        "nodes": [{"name": "n", "capacity": {"cpu": 4}}],
-        "pools": [{"name": pool, "strong_guarantee": {"cpu": 2}} for pool in ("dev", "prod")],
-        "operations": [{"name": "d", "pool": "dev"}, *({"name": name, "pool": "prod"} for name in "pq")],
-        "allocations": runs,
-        "requests": [{"name": "ask", "operation": "p", **amount}],
-        **more,
     }
 
 
@@ -77,12 +59,6 @@ def _backfill(**of_running: Any) -> Row:
             {"name": "short", "operation": "short", "resources": {"cpu": 4}, "duration": 50},
         ],
     }
-
-
-def _changed(data: Row, table: str, row: int, **fields: Any) -> Row:
-    other = deepcopy(data)
-    other[table][row] |= fields
-    return other
 
 
 _STEP = YTsaurus(fair_share={"step_function_for_gang": True, "fifo_reordering": True})
@@ -276,102 +252,20 @@ def _in_a_pool(parent: str | None) -> Row:
     return data
 
 
-_LOST_WORK_COSTS = YuniKorn(limit=1.0, cost=["lost_work"])
-_TWO_ASK = _partition(
-    allocations=[],
-    nodes=[{"name": "n", "capacity": {"cpu": 1}}],
-    requests=[
-        {"name": f"ask-{name}", "operation": name, "resources": {"cpu": 1}, "submit_time": 990}
-        for name in "pq"
-    ],
-)
-_KEPT = {
-    **_TWO_ASK,
-    "reservations": [{"name": "kept", "request": "ask-p", "node": "n", "resources": {"cpu": 1}, "from": 900}],
-    "operations": [{"name": "p", "pool": "prod"}, {"name": "q", "pool": "dev", "priority": 9}],
-}
-_LEAVES = _changed(
-    _changed(_partition(), "allocations", 3, state="preempting", beneficiary={"operation": "p"}),
-    *("requests", 0),
-    count=2,
-)
-_LEAVES["requests"].append({"name": "bask", "operation": "p", "resources": {"cpu": 1}})
-_AWAY = _partition()
-_AWAY["allocations"].append(
-    {"name": "away", "operation": "d", "node": "n", "resources": {"cpu": 1}, "state": "preempted"}
-)
-_OF_YUNIKORN = {
-    ("allocations", "beneficiary.operation"): (
-        YuniKorn(limit=1.0),
-        _LEAVES,
-        _changed(_LEAVES, "allocations", 3, beneficiary={"operation": "q"}),
-    ),
-    ("allocations", "beneficiary.request"): (
-        YuniKorn(limit=1.0),
-        _LEAVES,
-        _changed(_LEAVES, "allocations", 3, beneficiary={"operation": "p", "request": "bask"}),
-    ),
-    ("allocations", "required_node"): (
-        YuniKorn("upstream"),
-        _partition(),
-        _changed(_partition(), "allocations", 3, required_node="n"),
-    ),
-    ("allocations", "preemptible"): (
-        YuniKorn(limit=1.0),
-        _partition(),
-        _changed(_partition(), "allocations", 3, preemptible=False),
-    ),
-    ("allocations", "originator"): (
-        YuniKorn(limit=1.0),
-        _partition(),
-        _changed(_partition(), "allocations", 3, originator=True),
-    ),
-    ("allocations", "held"): (
-        YuniKorn(limit=1.0),
-        _AWAY,
-        _changed(_AWAY, "allocations", 4, held={"cpu": 1}),
-    ),
-    ("allocations", "planned_end"): (
-        YuniKorn(limit=1.0, pace={"spare_if_ends_within": 50.0}),
-        _partition(),
-        _changed(_partition(), "allocations", 3, planned_end=1010),
-    ),
-    ("allocations", "last_job_start_time"): (
-        _LOST_WORK_COSTS,
-        _partition(),
-        _changed(_partition(), "allocations", 1, last_job_start_time=999),
-    ),
-    ("allocations", "last_progress_time"): (
-        _LOST_WORK_COSTS,
-        _partition(),
-        _changed(_partition(), "allocations", 1, last_progress_time=999),
-    ),
-    ("operations", "start_time"): (
-        YuniKorn("upstream"),
-        _TWO_ASK,
-        _changed(_TWO_ASK, "operations", 1, start_time=5),
-    ),
-    ("reservations", "from"): (
-        YuniKorn("upstream"),
-        _KEPT,
-        _changed(_KEPT, "reservations", 0, **{"from": 1500}),
-    ),
-}
-
 WITNESSES: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
-    **{("yunikorn", *field): case for field, case in _OF_YUNIKORN.items()},
+    **{("yunikorn", *field): case for field, case in OF_YUNIKORN.items()},
     **{("ytsaurus", *field): case for field, case in OF_YTSAURUS.items()},
     **{("ytsaurus", "root", field): case for field, case in _OF_ROOT.items()},
     ("ytsaurus", "operations", "gang"): (_STEP, _tree(), _GANG),
     ("ytsaurus", "pools", "step_function_for_gang"): (
         _STEP,
         _GANG,
-        _changed(_GANG, "pools", 0, step_function_for_gang=False),
+        changed(_GANG, "pools", 0, step_function_for_gang=False),
     ),
     ("ytsaurus", "pools", "fifo_reordering"): (
         _STEP,
         _FIFO,
-        _changed(_FIFO, "pools", 0, fifo_reordering=False),
+        changed(_FIFO, "pools", 0, fifo_reordering=False),
     ),
     ("ytsaurus", "pools", "integral.burst"): (
         YTsaurus(),
@@ -382,7 +276,7 @@ WITNESSES: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
         ("ytsaurus", "operations", field): (
             YTsaurus(),
             _tree(mode="fifo"),
-            _changed(_tree(mode="fifo"), "operations", 0, **{field: 9}),
+            changed(_tree(mode="fifo"), "operations", 0, **{field: 9}),
         )
         for field in ("start_time", "fifo_start_time")
     },
@@ -394,12 +288,12 @@ WITNESSES: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
     ("ytsaurus", "pools", "priority_donor"): (
         YTsaurus(),
         _DONOR,
-        _changed(_DONOR, "pools", 0, priority_donor=False),
+        changed(_DONOR, "pools", 0, priority_donor=False),
     ),
     ("ytsaurus", "pools", "priority_strong_guarantee"): (
         YTsaurus(),
         _DONOR,
-        _changed(_DONOR, "pools", 1, priority_strong_guarantee=False),
+        changed(_DONOR, "pools", 1, priority_strong_guarantee=False),
     ),
     ("ytsaurus", "pools", "integral.can_accept_free_volume"): (
         YTsaurus(),
@@ -415,7 +309,7 @@ WITNESSES: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
         (system, "reservations", "from"): (
             policy,
             _reserved(),
-            _changed(_reserved(), "reservations", 0, **{"from": 2000}),
+            changed(_reserved(), "reservations", 0, **{"from": 2000}),
         )
         for system, policy in (("backendai", BackendAI()), ("slurm", Slurm()))
     },
@@ -427,7 +321,7 @@ WITNESSES: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
     ("slurm", "allocations", "planned_end"): (
         _GRACE,
         _cluster(),
-        _changed(_cluster(), "allocations", 0, planned_end=1010),
+        changed(_cluster(), "allocations", 0, planned_end=1010),
     ),
     ("slurm", "allocations", "deadline"): (
         _BACKFILL,
@@ -437,7 +331,7 @@ WITNESSES: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
     ("slurm", "requests", "duration"): (
         _BACKFILL,
         _backfill(planned_end=1060),
-        _changed(_backfill(planned_end=1060), "requests", 1, duration=500),
+        changed(_backfill(planned_end=1060), "requests", 1, duration=500),
     ),
     ("slurm", "resources", "kind"): (
         _SUSPEND,
@@ -455,7 +349,7 @@ WITNESSES: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
     ("backendai", "allocations", "required_node"): (
         BackendAI(),
         _suspended(),
-        _changed(_suspended(), "allocations", 0, required_node="n"),
+        changed(_suspended(), "allocations", 0, required_node="n"),
     ),
     **{
         (system, "allocations", "beneficiary.operation"): (
@@ -477,7 +371,7 @@ WITNESSES: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
         ("slurm", "operations", field): (
             _ASSOCIATIONS,
             _associated(),
-            _changed(_associated(), "operations", 0, **{field: "high"}),
+            changed(_associated(), "operations", 0, **{field: "high"}),
         )
         for field in ("account", "user")
     },
@@ -485,7 +379,7 @@ WITNESSES: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
         (system, "allocations", field): (
             policy,
             _lost(),
-            _changed(_lost(), "allocations", 1, **{field: 990}),
+            changed(_lost(), "allocations", 1, **{field: 990}),
         )
         for field in ("last_job_start_time", "last_progress_time")
         for system, policy in (("backendai", BackendAI(**_LOST)), ("slurm", _GRACE.replace(**_LOST)))
@@ -493,12 +387,12 @@ WITNESSES: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
     ("slurm", "allocations", "start_time"): (
         _GRACE.replace(PreemptExemptTime=150),
         _cluster(),
-        _changed(_cluster(), "allocations", 0, start_time=800),
+        changed(_cluster(), "allocations", 0, start_time=800),
     ),
     ("backendai", "operations", "start_time"): (
         BackendAI(),
         _suspended(),
-        _changed(_suspended(), "operations", 1, start_time=5),
+        changed(_suspended(), "operations", 1, start_time=5),
     ),
     ("backendai", "resources", "available_after_preemption"): (
         BackendAI(preemption_mode="suspend", suspend_approach="keep"),
@@ -512,7 +406,7 @@ ASIDE: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
     ("slurm", "operations", name): (
         Slurm(),
         _cluster(),
-        _changed(_cluster(), "operations", 0, **{name: "other"}),
+        changed(_cluster(), "operations", 0, **{name: "other"}),
     )
     for name in ("partition", "qos", "account", "user")
 }
