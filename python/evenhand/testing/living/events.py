@@ -324,11 +324,13 @@ class Happening:
 
     def _several(self, rows: Rows, pick: Pick) -> list[Event | None]:
         """Return one event; or somebody who asks; or puts and removes that are right only together."""
-        way = pick(range(13))
+        way = pick(range(15))
         if way < 7:
             return [self.event(rows, pick)]
-        groups = (self._again, self._with_its_rows, self._below_a_new_one, self._row_by_row, self._opened)
-        make = self._asks if way < 10 else pick(groups) if way < 12 else pick((self._served, self._kept))
+        asks, placed = (self._asks,), (self._moved, self._moved, self._again)
+        whole = (self._again, self._with_its_rows, self._below_a_new_one, self._row_by_row, self._opened)
+        groups = (asks, asks, asks, whole, whole, (self._served, self._kept), placed, placed)
+        make = pick(groups[way - 7])
         return list(make(rows, pick))
 
     def _asks(self, rows: Rows, pick: Pick) -> Iterator[Event]:
@@ -354,6 +356,15 @@ class Happening:
             if pick((False, True)) and (other := self.row(rows, "requests", pick)) is not None:
                 yield Put("requests", other)
             yield Put(table, self._changed(rows, table, row, pick) if pick((False, True)) else row)
+
+    def _moved(self, rows: Rows, pick: Pick) -> Iterator[Event]:
+        """Put rows in other places of their orders: what is remembered of them moves along."""
+        for _ in range(pick((1, 2))):
+            table = pick(("operations", "operations", "nodes", "requests", "allocations"))
+            if present := rows.all(table):
+                row = {cell: value for cell, value in pick(present).items() if cell != "order"}
+                place = pick((None, 0, 1, 2, 9))
+                yield Put(table, row if place is None else {**row, "order": place})
 
     def _with_its_rows(self, rows: Rows, pick: Pick) -> Iterator[Event]:
         """Remove an operation or a node first, then what refers to it."""
