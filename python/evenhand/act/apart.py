@@ -20,20 +20,7 @@ Footprint = frozenset[tuple[str, str]]
 
 
 class Footprints:
-    """What each step of a plan touches.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        Of the plan.
-    tasks : sequence of Task
-    whole : bool
-        What their jobs are (`evenhand.act.naming`).
-
-    Notes
-    -----
-    O(allocations + operations), by columns.
-    """
+    """What each step of a plan touches."""
 
     def __init__(self, snapshot: Snapshot, tasks: Sequence[Task], *, whole: bool) -> None:
         nodes = list(map(str, snapshot.names("nodes")))

@@ -44,43 +44,13 @@ class Asking:
 
     A look is good for as long as lies between two looks, a snapshot for as long as the effect of a command
     may take to show; after any wait both are taken anew.
-
-    Parameters
-    ----------
-    driver : Driver
-    plan : Plan
-    task : Task
-        The step.
-    seen : Seen
-        By which it was begun.
-    done : collection of int
-        Steps of the plan that were carried out, or begun; it may grow.
     """
 
     def __init__(self, driver: Driver, plan: Plan, task: Task, seen: Seen, done: Collection[int]) -> None:
         self._driver, self._plan, self._task, self._seen, self._done = driver, plan, task, seen, done
 
     def __call__(self, step: OpenStep, left: Sequence[str], *, waited: bool) -> str:
-        """Return why the victims that are left are not asked; empty if the first of them may be.
-
-        Parameters
-        ----------
-        step : OpenStep
-            As it stands in the journal.
-        left : sequence of str
-            Victims that were not asked yet.
-        waited : bool
-            Whether the step waited since the last one was asked.
-
-        Returns
-        -------
-        str
-
-        Raises
-        ------
-        AdapterError
-            If the cluster cannot be looked at.
-        """
+        """Return why the victims that are left are not asked; empty if the first of them may be."""
         why = self._driver.stopped()
         if why is not None:
             return why

@@ -28,17 +28,6 @@ class Carrier:
     """Carries out steps and pays what is owed; no job is asked to leave before the journal has it.
 
     What gives jobs their place back needs no journal: its lines may be late (`Journal.note`).
-
-    Parameters
-    ----------
-    adapter : Adapter
-    journal : Journal
-    timing : Timing
-        How long to wait for what.
-    stopping : callable
-        Whether waiting should end.
-    lock : str
-        Token of the lock that commands inherit (`Lock.token`): those of earlier drivers that did have ended.
     """
 
     def __init__(
@@ -69,10 +58,7 @@ class Carrier:
     def do(self, step: int, action: str, victim: Victim, reason: str) -> Answer:
         """Ask the cluster for an action on a job.
 
-        Raises
-        ------
-        JournalError
-            If a job is to leave and the journal cannot be written; then it was not asked.
+        A job that is to leave was not asked if the journal cannot be written.
         """
         commands = self.adapter.commands(action, victim.name, reason)
         recorded = bool(commands) or action != "note"

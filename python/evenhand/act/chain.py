@@ -17,18 +17,8 @@ _BODY = len(_HEAD) + _DIGITS + len(_TAIL)
 def seal(line: dict[str, Any], before: bytes) -> tuple[bytes, bytes]:
     """Return a line as it is written, and its checksum.
 
-    Parameters
-    ----------
-    line : dict
-    before : bytes
-        Checksum of the line before it; empty for the first.
-
-    Returns
-    -------
-    text : bytes
-        Without a line end. It begins with its checksum, so that no damaged byte makes it look like a line of
-        the versions that wrote none: those begin with the line's number.
-    total : bytes
+    It begins with its checksum, so that no damaged byte makes it look like a line of the versions that wrote
+    none: those begin with the line's number.
     """
     body = json.dumps(line, allow_nan=False).encode()
     total = _sum(before, body)
@@ -38,26 +28,7 @@ def seal(line: dict[str, Any], before: bytes) -> tuple[bytes, bytes]:
 def unseal(text: bytes, before: bytes, *, plain: bool) -> tuple[dict[str, Any], bytes, bool]:
     """Return what a line says, its checksum, and whether that stood in it.
 
-    Parameters
-    ----------
-    text : bytes
-        Without the line end.
-    before : bytes
-        Checksum of the line before it; empty for the first.
-    plain : bool
-        Whether it may be a line without a checksum. The next line that has one covers it all the same.
-
-    Returns
-    -------
-    line : dict
-    total : bytes
-    whole : bool
-        Whether the checksum fits, or the line has none and needs none.
-
-    Raises
-    ------
-    ValueError
-        If it is no JSON object.
+    A line that may be without a checksum (`plain`) is covered by that of the next line that has one.
     """
     sealed = text.startswith(_HEAD)
     body = b"{" + text[_BODY:] if sealed else text

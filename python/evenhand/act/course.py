@@ -53,17 +53,8 @@ class _Release:
 class Course:
     """How far a step has come; it moves on with every look at its jobs and never waits itself.
 
-    Parameters
-    ----------
-    carrier : Carrier
-        What asks the cluster, with the journal.
-    step : OpenStep
-        As it stands in the journal.
-    seconds : float
-        How long the beneficiary may take once the victims have left.
-    asking : Asking or None
-        Whether a victim may be asked at this moment. None: an earlier driver began the step; then no further
-        victim is asked to leave, and one look shows what became of those that were.
+    Without an asking an earlier driver began the step: then no further victim is asked to leave, and one look
+    shows what became of those that were.
 
     Attributes
     ----------

@@ -27,15 +27,7 @@ _RIVALS = 100  # jobs that are looked at to learn where room went
 
 
 class Execution:
-    """One plan on its way.
-
-    Parameters
-    ----------
-    driver : Driver
-    plan : Plan
-    journal : Journal or None
-        None: a dry run.
-    """
+    """One plan on its way."""
 
     def __init__(self, driver: Driver, plan: Plan, journal: Journal | None) -> None:
         self._driver, self._plan, self._journal = driver, plan, journal

@@ -165,22 +165,7 @@ class PlanFolder:
 
 
 class PlanWriter:
-    """Adds plans to a folder, which only one writer does at a time, and removes the oldest.
-
-    Parameters
-    ----------
-    path : str or path-like
-        Made if it is not there; the folder above it must be.
-    keep : int
-        How many plans it holds at most.
-
-    Raises
-    ------
-    LockedError
-        If another writer adds plans to it.
-    OSError
-        If it cannot be made.
-    """
+    """Adds plans to a folder, which only one writer does at a time, and removes the oldest."""
 
     def __init__(self, path: str | os.PathLike[str], keep: int = KEPT) -> None:
         self.path, self.keep = Path(path), keep
@@ -202,24 +187,7 @@ class PlanWriter:
             return True  # adding it says why it cannot be
 
     def add(self, plan: Plan) -> str:
-        """Write a plan, whole or not at all.
-
-        Parameters
-        ----------
-        plan : Plan
-
-        Returns
-        -------
-        str
-            The name of its file.
-
-        Raises
-        ------
-        InputError
-            If it cannot be saved: no file can name its policy, or say when its instant was.
-        OSError
-            If it cannot be written.
-        """
+        """Write a plan, whole or not at all."""
         stamp, number = _stamp(plan), 1
         while os.path.lexists(self.path / (name := _named(stamp, number))):
             number += 1

@@ -19,8 +19,6 @@ class Interrupts:
     came : bool
         Whether one came; what runs for long looks here.
 
-    Notes
-    -----
     Where other code handles interrupts, and in threads, which get none, it does nothing.
     """
 

@@ -23,20 +23,7 @@ _NUMBER = re.compile(r"\d+", re.ASCII)
 
 
 def named(names: Iterable[str | int], job: str) -> list[str]:
-    """Return the jobs that are meant by a name: the one of that name, else the tasks of an array.
-
-    Parameters
-    ----------
-    names : iterable of str or int
-        Of jobs; an integer and its decimal text are the same name.
-    job : str
-        ``4711``, ``4711_3`` (Slurm) or ``4711.3`` (Grid Engine), or any other name.
-
-    Returns
-    -------
-    list of str
-        Without repetition; of a number also its tasks, where no job is called so.
-    """
+    """Return the jobs that are meant by a name: the one of that name, else the tasks of an array."""
     known = dict.fromkeys(map(str, names))
     if job in known:
         return [job]
@@ -58,28 +45,7 @@ def names_of(tables: Mapping[str, Any], job: str) -> list[str]:
 
 
 def explained(plan: Plan, job: str) -> tuple[tuple[Explanation, ...], int]:
-    """Return what a plan says of a job: of its parts that it decided on, else of those that it has.
-
-    Parameters
-    ----------
-    plan : Plan
-    job : str
-        An allocation or a request, as `Plan.why` has it; or an operation: then of each of its allocations
-        that leaves or resumes and of each of its requests, or where there are none of its other allocations,
-        or of the operation itself.
-
-    Returns
-    -------
-    explanations : tuple of Explanation
-        At most three.
-    more : int
-        How many parts there are beside them.
-
-    Raises
-    ------
-    KeyError
-        If the plan does not know the job.
-    """
+    """Return what a plan says of a job: of its parts that it decided on, else of those that it has."""
     snapshot = plan.snapshot
     names = {table: list(map(str, snapshot.names(table))) for table in _TABLES}
     if job in names["allocations"] or job in names["requests"] or job not in names["operations"]:

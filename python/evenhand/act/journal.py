@@ -28,21 +28,7 @@ _ROOM = 64 * 1024  # bytes that must be free before any job is touched
 def repair(path: str | os.PathLike[str]) -> int:
     """Cut a torn last line off; one of which only the line end is damaged gets it back.
 
-    Parameters
-    ----------
-    path : str or path-like
-
-    Returns
-    -------
-    int
-        How many bytes were cut off.
-
-    Raises
-    ------
-    JournalError
-        If it cannot be read or written, or something else is wrong with it.
-    LockedError
-        If a driver has it open.
+    Returns how many bytes were cut off.
     """
     try:
         with lock_beside(path):
@@ -68,15 +54,7 @@ def repair(path: str | os.PathLike[str]) -> int:
 
 @contextlib.contextmanager
 def lock_beside(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Hold the lock of a journal that no driver has open.
-
-    Raises
-    ------
-    JournalError
-        If there is no such journal.
-    LockedError
-        If a driver has it open.
-    """
+    """Hold the lock of a journal that no driver has open."""
     if not Path(path).exists():
         raise JournalError(f"journal {path}: cannot be read: it does not exist")
     lock = lock_of(path, patience=0.0)
@@ -98,24 +76,8 @@ def lock_of(path: str | os.PathLike[str], patience: float = 35.0) -> Lock:
 def rotate(path: str | os.PathLike[str]) -> Path | None:
     """Let a journal begin anew that no driver has open.
 
-    Parameters
-    ----------
-    path : str or path-like
+    None if it is empty, or more than half of it is still needed: then it stays.
 
-    Returns
-    -------
-    pathlib.Path or None
-        Where the old one is; None if it is empty, or more than half of it is still needed: then it stays.
-
-    Raises
-    ------
-    JournalError
-        As `Journal`.
-    LockedError
-        If a driver has it open.
-
-    Notes
-    -----
     Its owner and its permissions stay.
     """
     with lock_beside(path):
@@ -127,21 +89,7 @@ def rotate(path: str | os.PathLike[str]) -> Path | None:
 
 
 def check_cluster(path: str | os.PathLike[str], book: Book, identity: str) -> None:
-    """Refuse the journal of another cluster.
-
-    Parameters
-    ----------
-    path : str or path-like
-    book : Book
-        What its lines add up to.
-    identity : str
-        Of the cluster.
-
-    Raises
-    ------
-    JournalError
-        If it is of another cluster.
-    """
+    """Refuse the journal of another cluster."""
     if book.cluster != identity:
         raise JournalError(f"journal {path}: is of cluster {book.cluster!r}, not {identity!r}")
 
@@ -149,24 +97,10 @@ def check_cluster(path: str | os.PathLike[str], book: Book, identity: str) -> No
 class Journal:
     """An open journal; only one driver may have it open (`evenhand.act.lock`).
 
-    Parameters
-    ----------
-    path : str or path-like
-        Made if it does not exist; its folder must.
-    identity : str
-        Of the cluster. A journal belongs to one cluster.
-    clock : callable
-        Seconds since 1970.
-
     Attributes
     ----------
     book : Book
         What the lines add up to.
-
-    Raises
-    ------
-    JournalError
-        If it cannot be read or written, is damaged, or is of another version or cluster.
     """
 
     def __init__(self, path: str | os.PathLike[str], identity: str, clock: Any) -> None:
@@ -213,21 +147,8 @@ class Journal:
     def rotate(self, size: int) -> Path | None:
         """Begin anew if the journal is large; the old one is kept beside it.
 
-        Parameters
-        ----------
-        size : int
-            Bytes from which on it is large. One that would not shrink to a half stays as it is.
-
-        Returns
-        -------
-        pathlib.Path or None
-            Where the old one is.
-
-        Raises
-        ------
-        JournalError
-            If the journal cannot be read or opened again. That the new one cannot be written is only logged:
-            then the old one is continued.
+        One that would not shrink to a half stays as it is. That the new one cannot be written is only logged:
+        then the old one is continued.
         """
         if self._late or self._size <= max(size, 2 * self._least):
             return None
@@ -248,25 +169,8 @@ class Journal:
     def append(self, kind: str, **fields: Any) -> dict[str, Any]:
         """Write a line, and return once it is on the disk.
 
-        Parameters
-        ----------
-        kind : str
-            See `evenhand.act.book.Book`.
-        **fields
-            What it says.
+        A line that could not be written fully is taken back.
 
-        Returns
-        -------
-        dict
-
-        Raises
-        ------
-        JournalError
-            If it, or one that is late, could not be written fully: then it is taken back; or if it says what
-            no line may say.
-
-        Notes
-        -----
         A kill may cut a write in two. So the first byte of a line is written last: one that begins with NUL
         never was, and no action followed it.
         """
@@ -281,18 +185,6 @@ class Journal:
 
         For what came of an action, and for what gives jobs their place back: that needs no journal. A driver
         that dies before such a line is written leaves its step open, and the next one looks at its jobs.
-
-        Parameters
-        ----------
-        kind : str
-            See `evenhand.act.book.Book`, which has it at once.
-        **fields
-            What it says.
-
-        Raises
-        ------
-        JournalError
-            If it says what no line may say.
         """
         line = self._line(kind, fields)
         self.book.add(line)
@@ -304,13 +196,7 @@ class Journal:
                 _LOG.warning("%s; no job is asked to leave until it can, and held jobs are released", error)
 
     def write_late(self) -> None:
-        """Write the lines that could not be written when they came up.
-
-        Raises
-        ------
-        JournalError
-            If they still cannot.
-        """
+        """Write the lines that could not be written when they came up."""
         while self._late:
             self._write(self._late[0])
             self._late.popleft()
@@ -354,13 +240,7 @@ class Journal:
             data, place = data[written:], place + written
 
     def check_room(self) -> None:
-        """Refuse to begin where the disk could not take what must be written afterwards.
-
-        Raises
-        ------
-        JournalError
-            If fewer than 64 KiB are free, or lines that are late cannot be written.
-        """
+        """Refuse to begin where the disk could not take what must be written afterwards."""
         self.write_late()
         disk = os.fstatvfs(self._file)
         if disk.f_bavail * disk.f_frsize < _ROOM:

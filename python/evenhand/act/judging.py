@@ -34,22 +34,7 @@ __all__ = [
 
 
 def known_refusals(plan: Plan, task: Task, book: Book, timing: Timing) -> list[Refusal]:
-    """Return why a step is not begun, as far as plan and journal show.
-
-    Parameters
-    ----------
-    plan : Plan
-    task : Task
-        One of its steps.
-    book : Book
-        What the journal adds up to.
-    timing : Timing
-
-    Returns
-    -------
-    list of Refusal
-        ``plan_old``, ``busy`` or ``did_not_start``.
-    """
+    """Return why a step is not begun, as far as plan and journal show."""
     found = plan_age(plan, timing)
     busy = book.busy() & {*task.victims, task.beneficiary}
     found += [Refusal("busy", f"an earlier step with {job} has not ended") for job in sorted(map(str, busy))]
@@ -69,17 +54,8 @@ def snapshot_age(snapshot: Snapshot, timing: Timing) -> list[Refusal]:
 def unserved(job: str, book: Book, timing: Timing) -> list[Refusal]:
     """Return why a job is not served for a while, whatever a plan says.
 
-    Parameters
-    ----------
-    job : str
-    book : Book
-    timing : Timing
-
-    Returns
-    -------
-    list of Refusal
-        ``did_not_start``: other jobs left for it, and it did not start. ``busy``: a command to one of its
-        victims was not answered and may yet arrive. One that was refused is answered: others may leave.
+    Others left for it and it did not start, or a command to one of its victims was not answered and may yet
+    arrive. A command that was refused is answered: others may leave.
     """
     late = [
         o.job
@@ -130,40 +106,14 @@ class Judged:
             self._findings.setdefault(f.step, []).append(Refusal(f.code, f.message))
 
     def refusals(self, task: Task) -> list[Refusal]:
-        """Return why a step is not begun as the cluster is now; empty if it may begin.
-
-        Parameters
-        ----------
-        task : Task
-            One of the plan's steps.
-
-        Returns
-        -------
-        list of Refusal
-            ``snapshot_old``, ``resources_changed``, ``cannot_plan``, the codes of `Plan.check`,
-            ``partial_victim``, ``partial_start``, ``victim_reclassified``, ``beneficiary_reclassified``.
-
-        Notes
-        -----
-        O(allocations + requests + operations).
-        """
+        """Return why a step is not begun as the cluster is now; empty if it may begin."""
         if self._all:
             return list(self._all)
         found = self._findings.get(task.step.number, [])
         return [*found, *partial(self.fresh, task), *reclassified(self.plan.snapshot, self.fresh, task)]
 
     def leave_out(self, step: int) -> None:
-        """Judge the other steps without one that will not be carried out: its room is not there for them.
-
-        Parameters
-        ----------
-        step : int
-            Its number.
-
-        Notes
-        -----
-        O(rows + decisions): the fresh plan is not made again.
-        """
+        """Judge the other steps without one that will not be carried out: its room is not there for them."""
         if step not in self._skip:
             self._skip.add(step)
             if self._check is not None:
@@ -187,27 +137,8 @@ def judge(
 ) -> Judged:
     """Judge all steps of a plan by one fresh snapshot, with one fresh plan.
 
-    Parameters
-    ----------
-    plan : Plan
-    fresh : Snapshot
-        What is now, with the same jobs spared as in the snapshot that the plan was made of (`spare`).
-    timing : Timing
-        How old the snapshot may be.
-    done : collection of int
-        Steps that were carried out, or begun, and show in the fresh snapshot.
-    skip : collection of int
-        Steps that were refused.
-
-    Returns
-    -------
-    Judged
-        Asked for each step with `Judged.refusals`. It stays good for several steps that begin side by side;
-        after a step has ended, judge again by a new snapshot.
-
-    Notes
-    -----
-    One plan, and O(rows + decisions).
+    It stays good for several steps that begin side by side; after a step has ended, judge again. The same
+    jobs must be spared as in the snapshot that the plan was made of (`spare`).
     """
     return Judged(plan, fresh, timing, done, skip)
 
@@ -215,28 +146,7 @@ def judge(
 def rest_refusals(
     plan: Plan, rest: Task, fresh: Snapshot, timing: Timing, done: Collection[int]
 ) -> list[Refusal]:
-    """Return why the victims that are left of a step that was begun are not asked, by a fresh snapshot.
-
-    Parameters
-    ----------
-    plan : Plan
-    rest : Task
-        Of the step, with the victims that are left (`Task.part`).
-    fresh : Snapshot
-        As of `judge`.
-    timing : Timing
-    done : collection of int
-        Other steps that were carried out, or begun.
-
-    Returns
-    -------
-    list of Refusal
-        As of `Judged.refusals`; empty if a plan made now takes the same for the same beneficiary.
-
-    Notes
-    -----
-    One plan, and O(rows + decisions).
-    """
+    """Return why the victims that are left of a step that was begun are not asked, by a fresh snapshot."""
     if found := snapshot_age(fresh, timing):
         return found
     left = {str(d.allocation) for d in rest.step.victims}
@@ -253,23 +163,6 @@ def standings_now(
 ) -> tuple[dict[int, list[Refusal]], dict[str, Standing]]:
     """Return why steps are not begun by how their jobs stand at this moment, and how they stand.
 
-    Parameters
-    ----------
-    tasks : sequence of Task
-        Steps of which `Judged.refusals` says nothing.
-    fresh : Snapshot
-    adapter : Adapter
-    timing : Timing
-
-    Returns
-    -------
-    refusals : dict of int to list of Refusal
-        By number of the step; empty lists of those that may begin.
-    standings : dict of str to Standing
-        Of all jobs that could be looked at.
-
-    Notes
-    -----
     One look for all of them; if it fails, one a step.
     """
     if not tasks:

@@ -87,22 +87,7 @@ _OPTIONAL: dict[str, dict[str, Fits]] = {
 
 
 def wrong(line: Any) -> str | None:
-    """Return what is wrong with a line, or None.
-
-    Parameters
-    ----------
-    line : object
-        As JSON has it.
-
-    Returns
-    -------
-    str or None
-        The name of a field that is missing or of another kind. Kinds that are not known may hold anything.
-
-    Notes
-    -----
-    O(fields).
-    """
+    """Return a field of a line that is missing or of another kind; None: none is, or its kind is unknown."""
     if not isinstance(line, dict):
         return "kind"
     for field, fits in _ALL.items():

@@ -28,21 +28,8 @@ class LockedError(EvenhandError):
 def place_of(identity: str) -> Path:
     """Return where the lock of a cluster is on this machine.
 
-    Parameters
-    ----------
-    identity : str
-        Of the cluster.
-
-    Returns
-    -------
-    pathlib.Path
-        In /run/lock if it can be written, which all users of the machine share; else in the service manager's
-        ``$RUNTIME_DIRECTORY``, else in the folder for temporary files.
-
-    Raises
-    ------
-    LockedError
-        If there is no folder for it.
+    In /run/lock if it can be written, which all users of the machine share; else in the service manager's
+    ``$RUNTIME_DIRECTORY``, else in the folder for temporary files.
     """
     digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
     return _folder() / f"evenhand-{digest}.lock"
@@ -64,24 +51,10 @@ def _folder() -> Path:
 
 
 class Lock:
-    """A file that one driver holds.
+    """A file that one driver holds; a link is not followed.
 
     Commands inherit its descriptor (`Adapter.keep`). So the lock of a driver that was killed is free only
     when the last command that it started has ended: nothing of it can arrive behind the next one's back.
-
-    Parameters
-    ----------
-    path : path-like
-        Made if it does not exist; a link is not followed.
-    patience : float
-        How long to wait, in seconds, for commands of a dead driver. One that runs is not waited for.
-    does : str
-        What the holder does, for messages.
-
-    Raises
-    ------
-    LockedError
-        If another driver holds it, or the file cannot be opened.
     """
 
     def __init__(
@@ -110,13 +83,7 @@ class Lock:
                 os.ftruncate(self.descriptor, 0)
 
     def leave_to(self, path: str | os.PathLike[str]) -> None:
-        """Let a lock that root took belong to the owner of a file, who could not open it else.
-
-        Parameters
-        ----------
-        path : str or path-like
-            If it is not there, nothing changes.
-        """
+        """Let a lock that root took belong to the owner of a file, who could not open it else."""
         with contextlib.suppress(OSError):
             owner = Path(path).stat()
             if os.geteuid() == 0 and os.fstat(self.descriptor).st_uid != owner.st_uid:

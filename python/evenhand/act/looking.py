@@ -22,25 +22,7 @@ def look(
     timing: Timing,
     missed: Callable[[], object] | None = None,
 ) -> dict[str, Standing]:
-    """Return how jobs stand, by the third attempt at the latest.
-
-    Parameters
-    ----------
-    adapter : Adapter
-    names : iterable of str
-    timing : Timing
-    missed : callable, optional
-        Called after every attempt that failed.
-
-    Returns
-    -------
-    dict of str to Standing
-
-    Raises
-    ------
-    AdapterError
-        If the last attempt fails too.
-    """
+    """Return how jobs stand, by the third attempt at the latest."""
     wanted = list(names)
     for left in reversed(range(_TRIES)):
         try:

@@ -15,22 +15,7 @@ __all__ = ["metrics_text", "write_metrics"]
 
 
 def metrics_text(book: Book, cycle: Cycle, now: float) -> str:
-    """Return the figures of a journal and of the last round.
-
-    Parameters
-    ----------
-    book : Book
-        What the journal adds up to.
-    cycle : Cycle
-        The last round.
-    now : float
-        Seconds since 1970.
-
-    Returns
-    -------
-    str
-        No name of a job or user is in it.
-    """
+    """Return the figures of a journal and of the last round."""
     lines: list[str] = []
 
     def put(name: str, kind: str, doc: str, values: dict[str, float]) -> None:
@@ -62,16 +47,5 @@ def metrics_text(book: Book, cycle: Cycle, now: float) -> str:
 
 
 def write_metrics(path: str | os.PathLike[str], text: str) -> None:
-    """Replace a file at once, so that no half of it is ever read.
-
-    Parameters
-    ----------
-    path : str or path-like
-    text : str
-
-    Raises
-    ------
-    OSError
-        If it is a link or no regular file, or cannot be written.
-    """
+    """Replace a file at once, so that no half of it is ever read."""
     replace_file(path, text, 0o644)

@@ -13,23 +13,7 @@ __all__ = ["asking", "holding", "users"]
 
 
 def holding(snapshot: Snapshot, *, whole: bool) -> list[str]:
-    """Return of each allocation the job that would leave.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    whole : bool
-        Whether operations leave and start as a whole; else their allocations and requests are jobs by
-        themselves, which may be called like any operation.
-
-    Returns
-    -------
-    list of str
-
-    Notes
-    -----
-    O(allocations + operations).
-    """
+    """Return of each allocation the job that would leave: its operation, or else itself."""
     return _jobs(snapshot, "allocations", whole=whole)
 
 

@@ -22,26 +22,7 @@ class JournalError(EvenhandError):
 
 
 def read(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """Return the lines of a journal.
-
-    Parameters
-    ----------
-    path : str or path-like
-
-    Returns
-    -------
-    list of dict
-        Each with ``n`` (its number, from 0), ``t`` (seconds since 1970) and ``kind``.
-
-    Raises
-    ------
-    JournalError
-        If it cannot be read, is of another version, or is damaged.
-
-    Notes
-    -----
-    O(lines).
-    """
+    """Return the lines of a journal: ``n`` (from 0), ``t`` (seconds since 1970), ``kind`` and its fields."""
     return read_text(path, read_bytes(path)).lines
 
 
@@ -117,25 +98,6 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 def read_text(path: str | os.PathLike[str], data: bytes, *, torn: bool = False) -> Read:
     """Return what a journal says.
 
-    Parameters
-    ----------
-    path : str or path-like
-        For messages.
-    data : bytes
-    torn : bool
-        Leave out a last line without its end.
-
-    Returns
-    -------
-    Read
-
-    Raises
-    ------
-    JournalError
-        If it is of another version, or is damaged.
-
-    Notes
-    -----
     A last line that begins with NUL never was (`Journal.append`), unless all the rest of it is there.
     """
     found = Read()

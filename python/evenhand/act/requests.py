@@ -126,25 +126,7 @@ def request(
     action: str | None = None,
     force: bool = False,
 ) -> Plan:
-    """Return the plan that carries a request out.
-
-    Parameters
-    ----------
-    driver : Driver
-    policy : Policy
-    consumer, providers, action, force
-        As of `preempt`.
-
-    Returns
-    -------
-    Plan
-        With victims for that job alone.
-
-    Raises
-    ------
-    RequestError
-        As of `preempt`.
-    """
+    """Return the plan that carries a request out."""
     from evenhand.config.triggers import Commands
     from evenhand.plans.planning import plan
 

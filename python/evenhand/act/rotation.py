@@ -24,23 +24,11 @@ _OF_STEPS = ("step", "intent", "outcome", "victim", "end")
 def needed(lines: list[dict[str, Any]], now: float) -> list[dict[str, Any]]:
     """Return the lines from which a driver continues as if it had all of them.
 
-    Parameters
-    ----------
-    lines : list of dict
-        Of a complete journal.
-    now : float
-        Seconds since 1970.
+    These are the first line, all of steps that are open, of which something is owed or lost, or with a line
+    of the last 24 hours, and what was settled of their jobs; none is later than the next, as a clock may have
+    been set back. The first line holds the totals of all that is left out.
 
-    Returns
-    -------
-    list of dict
-        The first line, all of steps that are open, of which something is owed or lost, or with a line of the
-        last 24 hours, and what was settled of their jobs; numbered anew, and none of later than the next, as
-        a clock may have been set back. The first one holds the totals of all that is left out.
-
-    Notes
-    -----
-    O(lines). Steps keep their numbers, and new ones continue from the highest.
+    Steps keep their numbers, and new ones continue from the highest.
     """
     lines = _in_order(lines)
     book = Book()
@@ -88,28 +76,9 @@ def _less(all_of_it: dict[str, int], some: dict[str, int]) -> dict[str, int]:
 def replace(path: Path, data: bytes, sync: Callable[[Path], None]) -> Path:
     """Put a new text into the place of a journal, and the journal beside it.
 
-    Parameters
-    ----------
-    path : pathlib.Path
-        Of the journal; no other process may write it.
-    data : bytes
-        What the new one says.
-    sync : callable
-        Puts a folder on the disk.
+    No link is followed at ``<path>.new``, and nothing but a regular file is replaced there: a killed driver
+    may have left one. After an error the journal is as it was.
 
-    Returns
-    -------
-    pathlib.Path
-        The old journal: ``<path>.1``, or the next number that is free.
-
-    Raises
-    ------
-    OSError
-        If it cannot be done; then the journal is as it was. So if ``<path>.new`` is no regular file, as one
-        that a driver left that was killed: no link is followed there.
-
-    Notes
-    -----
     At every moment the journal is the complete old one or the complete new one.
     """
     if path.is_symlink():

@@ -39,14 +39,6 @@ _SETS = 3  # of victims that are tried for one beneficiary within the caps
 class Round:
     """Plans for a driver, leaves out the beneficiaries that may not be served now, and acts.
 
-    Parameters
-    ----------
-    driver : Driver
-    policy : policy
-    state : State or None
-        What the plan before left.
-    on : trigger, optional
-
     Attributes
     ----------
     plan : Plan or None

@@ -18,25 +18,7 @@ __all__ = ["spare", "without"]
 
 
 def spare(snapshot: Snapshot, jobs: Collection[str], *, whole: bool) -> Snapshot:
-    """Return a snapshot in which some jobs cannot be preempted.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    jobs : collection of str
-        Names that are not there are ignored.
-    whole : bool
-        Whether jobs are operations, or allocations (`evenhand.act.naming`).
-
-    Returns
-    -------
-    Snapshot
-        The same one if none of them holds anything.
-
-    Notes
-    -----
-    O(cells), by columns.
-    """
+    """Return a snapshot in which some jobs cannot be preempted."""
     from evenhand.building.problems import Report
     from evenhand.building.readback import read_back
 
@@ -50,25 +32,7 @@ def spare(snapshot: Snapshot, jobs: Collection[str], *, whole: bool) -> Snapshot
 
 
 def without(snapshot: Snapshot, jobs: Collection[str], *, whole: bool) -> Snapshot:
-    """Return a snapshot in which some jobs wait without asking for anything.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    jobs : collection of str
-        Names that are not there are ignored.
-    whole : bool
-        Whether jobs are operations, or requests (`evenhand.act.naming`).
-
-    Returns
-    -------
-    Snapshot
-        The same one if none of them asks.
-
-    Notes
-    -----
-    O(cells), by columns.
-    """
+    """Return a snapshot in which some jobs wait without asking for anything."""
     from evenhand.building.changed import drop_rows
     from evenhand.building.problems import Report
     from evenhand.building.readback import read_back

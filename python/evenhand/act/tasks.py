@@ -98,23 +98,7 @@ def tasks_of(plan: Plan, adapter: Adapter) -> list[Task]:
 
 
 def partial(fresh: Snapshot, task: Task) -> list[Refusal]:
-    """Return what a cluster that evicts jobs only as a whole cannot do as planned; nothing of others.
-
-    Parameters
-    ----------
-    fresh : Snapshot
-    task : Task
-
-    Returns
-    -------
-    list of Refusal
-        ``partial_victim``: only some of a job's allocations are to leave, as it was planned or as the job
-        grew since; ``partial_start``: only some of what the beneficiary needs would start.
-
-    Notes
-    -----
-    O(allocations + requests).
-    """
+    """Return what a cluster that evicts jobs only as a whole cannot do as planned; nothing of others."""
     if not task.whole:
         return []
     core = fresh._core
@@ -141,22 +125,7 @@ def partial(fresh: Snapshot, task: Task) -> list[Refusal]:
 
 
 def reclassified(planned: Snapshot, fresh: Snapshot, task: Task) -> list[Refusal]:
-    """Return the jobs that are of another partition, QOS, account or user than was planned with.
-
-    Parameters
-    ----------
-    planned, fresh : Snapshot
-    task : Task
-
-    Returns
-    -------
-    list of Refusal
-        ``victim_reclassified`` and ``beneficiary_reclassified``: other rules may hold for it now.
-
-    Notes
-    -----
-    O(operations).
-    """
+    """Return the jobs that are of another partition, QOS, account or user than was planned with."""
     roles = {str(d.operation): "victim" for d in task.step.victims}
     if task.step.beneficiary is not None:
         roles[str(task.step.beneficiary.operation)] = "beneficiary"
@@ -182,20 +151,7 @@ def _classes(snapshot: Snapshot, jobs: set[str]) -> dict[str, dict[str, str | No
 
 
 def standing_refusals(task: Task, now: Mapping[str, Standing], snapshot: Snapshot) -> list[Refusal]:
-    """Return why a step cannot begin, from how its jobs stand at this moment.
-
-    Parameters
-    ----------
-    task : Task
-    now : mapping of str to Standing
-        Of all its jobs.
-    snapshot : Snapshot
-        The fresh one.
-
-    Returns
-    -------
-    list of Refusal
-    """
+    """Return why a step cannot begin, from how its jobs stand at this moment."""
     found = []
     for job, action in task.victims.items():
         standing = now[job]

@@ -20,11 +20,6 @@ __all__ = ["Together"]
 class Together:
     """The steps that are under way.
 
-    Parameters
-    ----------
-    adapter : Adapter
-    timing : Timing
-
     Attributes
     ----------
     open : list of Course

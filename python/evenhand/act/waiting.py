@@ -32,31 +32,7 @@ def waiting(
     *,
     whole: bool,
 ) -> dict[str, list[str]]:
-    """Return the jobs that wait and were not served, by reason.
-
-    Parameters
-    ----------
-    first, last : Plan
-        Of the round: with all requests, and the one that was carried out.
-    rows : iterable of Row
-        What came of the round.
-    left : mapping of str to Refusal
-        Beneficiaries that left the round's plan.
-    unread : mapping of str to iterable of str
-        Jobs that the adapter left out of the snapshot, by what they ask for.
-    whole : bool
-        Whether jobs are operations, or requests (`evenhand.act.naming`).
-
-    Returns
-    -------
-    dict of str to list of str
-        Codes of refusals of steps (see `Row.codes`) or of requests (`evenhand.reasons`), or the adapter's own
-        words, and names of jobs. Jobs that fit without victims are not among them: the cluster starts them.
-
-    Notes
-    -----
-    O(requests + decisions).
-    """
+    """Return the jobs that wait and were not served, by reason."""
     why: dict[str, str] = {}
     rules = _rules(last, whole)
     starts = starting(last, whole=whole)
@@ -86,21 +62,7 @@ def waiting_text(found: Mapping[str, list[str]]) -> str:
 
 
 def held_up(found: Mapping[str, list[str]], last: Plan, left: Mapping[str, Refusal], *, whole: bool) -> str:
-    """Return which job blocks which and why, where the system starts no job behind the first; else nothing.
-
-    Parameters
-    ----------
-    found : mapping
-        Of `waiting`.
-    last : Plan
-    left : mapping of str to Refusal
-    whole : bool
-        As of `waiting`.
-
-    Returns
-    -------
-    str
-    """
+    """Return which job blocks which and why, where nothing starts behind the first; else nothing."""
     behind = found.get(_BEHIND, [])
     reason_of = {job: reason for reason, jobs in found.items() for job in jobs if reason != _BEHIND}
     partition, priority = _queues(last, whole)

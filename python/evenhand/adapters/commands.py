@@ -60,19 +60,6 @@ class Subprocesses:
     def __call__(self, arguments: Sequence[str], timeout: float) -> Result:
         """Run a command without a shell, standard input closed.
 
-        Parameters
-        ----------
-        arguments : sequence of str
-            The program and its arguments; nothing in them is interpreted.
-        timeout : float
-            Seconds after which it is killed, with all that it started, and counts as unanswered.
-
-        Returns
-        -------
-        Result
-
-        Notes
-        -----
         It has a session of its own: a signal that is sent to all processes of the driver stops the driver,
         not the command that it waits for.
         """

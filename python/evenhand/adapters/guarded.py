@@ -29,12 +29,9 @@ def follows(made: object) -> bool:
 class Guarded:
     """An adapter that raises nothing but `AdapterError`; other attributes are those of the adapter.
 
-    Parameters
-    ----------
-    adapter : Adapter
-        What is asked. An exception of another kind becomes an `AdapterError`, also the `InputError` of a
-        snapshot that cannot be built, but for the one of a policy whose settings are wrong. Of `do`, which
-        raises nothing, it becomes the answer ``"unknown"``: what came of the command has to be looked at.
+    An exception of another kind becomes an `AdapterError`, also the `InputError` of a snapshot that cannot be
+    built, but for the one of a policy whose settings are wrong. Of `do`, which raises nothing, it becomes the
+    answer ``"unknown"``: what came of the command has to be looked at.
     """
 
     def __init__(self, adapter: Adapter) -> None:
@@ -90,19 +87,7 @@ class Guarded:
         return found
 
     def follow(self, leaving: Mapping[str, str], about: Iterable[str] | None = None) -> Snapshot:
-        """Return what is, by what has changed where the adapter can tell; see "Write an adapter".
-
-        Parameters
-        ----------
-        leaving : mapping of str to str
-            As of `snapshot`.
-        about : iterable of str, optional
-            Jobs that are read anew in any case; None: everything is.
-
-        Returns
-        -------
-        Snapshot
-        """
+        """Return what is, by what has changed where the adapter can tell; see "Write an adapter"."""
         if getattr(self.adapter, "follow", None) is None:
             return self.snapshot(leaving)
         return self._snapshot(lambda: self.adapter.follow(leaving, None if about is None else [*about]))  # type: ignore[attr-defined]
@@ -158,13 +143,7 @@ class Guarded:
 
 
 def guarded(adapter: Adapter) -> Guarded:
-    """Return an adapter that raises nothing but `AdapterError` and says nothing that cannot be.
-
-    Raises
-    ------
-    AdapterError
-        If it is none.
-    """
+    """Return an adapter that raises nothing but `AdapterError` and says nothing that cannot be."""
     if isinstance(adapter, Guarded):
         return adapter
     if not follows(adapter):

@@ -23,13 +23,7 @@ _SAMPLED_ROWS = 2_000_000
 
 
 def clocks_of(policy: Any, given: Mapping[str, Any]) -> dict[str, int]:
-    """Return the microseconds of a policy's clocks, of which some are given.
-
-    Raises
-    ------
-    InputError
-        If there is no clock of a name, or a span is wrong.
-    """
+    """Return the microseconds of a policy's clocks, of which some are given."""
     known = policy.CLOCKS
     problems = []
     found = {name: round(seconds * 1e6) for name, seconds in known.items()}
@@ -71,13 +65,7 @@ def sampling(given: Any, workload: Workload, pools: int) -> dict[str, int]:
 
 
 def generator(function: str, name: str, rng: Any) -> int | np.random.Generator | None:
-    """Return what an order is drawn by: a generator, or what one begins with.
-
-    Raises
-    ------
-    InputError
-        If it is neither.
-    """
+    """Return what an order is drawn by: a generator, or what one begins with."""
     rng = plain(rng)
     if rng is None or isinstance(rng, np.random.Generator):
         return rng

@@ -92,13 +92,7 @@ def columns_of(table: str, frame: Any) -> Columns:
 
 
 def columns_of_rows(table: str, rows: Iterable[Any]) -> dict[Any, list[Any]]:
-    """Return columns of rows that are objects; what a row lacks is null.
-
-    Raises
-    ------
-    InputError
-        If a row is something else.
-    """
+    """Return columns of rows that are objects; what a row lacks is null."""
     listed = list(rows)
     for number, row in enumerate(listed):
         if not isinstance(row, Mapping):
@@ -116,13 +110,7 @@ def _head(table: str, name: Any) -> str:
 
 
 def _array(table: str, name: str, values: Any) -> NDArray[Any]:
-    """Return a column's cells.
-
-    Raises
-    ------
-    InputError
-        If it is no column.
-    """
+    """Return a column's cells."""
     wrong = ""
     if isinstance(values, np.ndarray):
         plain = (
@@ -246,12 +234,7 @@ def _flags_of(column: NDArray[Any] | None, rows: int, report: Report, name: str)
 
 
 def refuse_unknown(asked: Columns, own: Sequence[str]) -> None:
-    """Refuse columns that requests have not, nor a workload alone, by the name that may be meant.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse columns that requests have not, nor a workload alone, by the name that may be meant."""
     report = Report()
     of_operation = TABLES["operations"].names
     for name in asked:

@@ -59,28 +59,7 @@ class _Rows:
 def remembered(
     policy: Any, planner: Any, base: Snapshot, now: Snapshot, here: Mapping[str, NDArray[Any]]
 ) -> State | None:
-    """Return what a run's planner remembers.
-
-    Parameters
-    ----------
-    policy, planner
-        Of the run.
-    base : Snapshot
-        Its start.
-    now : Snapshot
-        What is.
-    here : mapping of str to array
-        By table the core's row of each row of it.
-
-    Returns
-    -------
-    State or None
-        None: it has not been asked yet.
-
-    Notes
-    -----
-    O(rows).
-    """
+    """Return what a run's planner remembers; None: it has not been asked yet."""
     if planner.updated is None:
         return None
     rows: LiveRows = _Rows(base, now, here)

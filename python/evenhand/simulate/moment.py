@@ -74,18 +74,7 @@ class Moment:
 
 
 def moment(result: Result, decision: int) -> Moment:
-    """Return the plan that a decision was part of.
-
-    Parameters
-    ----------
-    result : Result
-    decision : int
-        Row of its decisions.
-
-    Returns
-    -------
-    Moment
-    """
+    """Return the plan that a decision was part of."""
     times = result.raw["decisions"]["time"]
     decision = plain(decision)
     whole = isinstance(decision, int) and not isinstance(decision, bool)

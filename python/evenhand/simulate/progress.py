@@ -32,24 +32,7 @@ def _takes_two(function: Any) -> bool:
 
 @contextmanager
 def telling(function: str, progress: Any, total: float, unit: str, said: str) -> Iterator[Tell | None]:
-    """Yield what is to be called with how much is done; None: nothing wants to know.
-
-    Parameters
-    ----------
-    function : str
-        For the problem.
-    progress : bool or callable
-        As of `evenhand.simulate`. What it raises comes out of the call that it was called by.
-    total : number
-        How much there is.
-    unit, said : str
-        For a bar.
-
-    Raises
-    ------
-    InputError
-        If it is neither.
-    """
+    """Yield what is to be called with how much is done; None: nothing wants to know."""
     progress = plain(progress)
     if isinstance(progress, bool):
         if not progress:

@@ -36,18 +36,8 @@ class RawTables(UserDict[str, Any]):
 def samples(changes: Columns, pools: int) -> Columns:
     """Return a row for each sample and pool.
 
-    Parameters
-    ----------
-    changes : mapping of str to array
-        ``time``, (S,): of all samples; ``sample`` and ``pool``, (K,): of pools of which a sample says
-        something else than the one before, ascending; and what it says, (K,) each.
-    pools : int
-        P; the first sample has all of them.
-
-    Returns
-    -------
-    mapping of str to array
-        (S * P,) each, by sample, then by pool.
+    ``time`` (S,) is of all samples; ``sample`` and ``pool`` (K,) name the pools of which a sample says
+    something else than the one before, ascending; the first sample has all of them.
     """
     time = changes["time"]
     # Rows are ascending: the last one of a pool, at a sample or before it, is the greatest.
@@ -63,11 +53,6 @@ def samples(changes: Columns, pools: int) -> Columns:
 
 
 def too_many_samples(rows: int) -> Columns:
-    """Refuse to lay out samples.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse to lay out samples."""
     said = f"series_every leads to {rows:,} rows of samples; give a longer span, or 0 for none"
     raise InputError.about("simulation", "series_every", "range", said)

@@ -28,13 +28,7 @@ def write_run(path: str | os.PathLike[str], run: Any, provenance: Mapping[str, A
 
 
 def read_run(path: str | os.PathLike[str]) -> Any:
-    """Return what was pickled into a file.
-
-    Raises
-    ------
-    InputError
-        If it is no saved run, one of another version, or not as it was written.
-    """
+    """Return what was pickled into a file."""
     content = Path(path).read_bytes()
     head = _HEAD.match(content)
     if head is None or head[1] != _core.__version__.encode():

@@ -20,24 +20,7 @@ def file_name(path: str | os.PathLike[str]) -> str:
 
 
 def blocks(path: str | os.PathLike[str], size: int = BLOCK) -> Iterator[tuple[int, bytes]]:
-    """Yield the number of a block's first line, from 1, and the block: whole lines that end in a newline.
-
-    Parameters
-    ----------
-    path : str or path-like
-        A file as it is, or compressed by gzip, bzip2, xz or zstd, which its first bytes tell.
-    size : int
-        Bytes read at once.
-
-    Raises
-    ------
-    InputError
-        If what is compressed is damaged or cut short.
-    MissingExtraError
-        If it is compressed by zstd, and zstandard is not installed.
-    OSError
-        If it cannot be read.
-    """
+    """Yield the number of a block's first line, from 1, and the block: whole lines that end in a newline."""
     line, rest = 1, b""
     try:
         with Path(path).open("rb") as raw, unpacked(raw) as stream:

@@ -69,12 +69,7 @@ class Wrong:
         self.count += len(found) - len(shown)
 
     def done(self) -> None:
-        """Raise what was found.
-
-        Raises
-        ------
-        InputError
-        """
+        """Raise what was found."""
         if self.count:
             ordered = sorted(self.problems, key=lambda p: (p.row or 0, p.field or ""))
             raise InputError(ordered, self.count - len(ordered))
@@ -82,19 +77,6 @@ class Wrong:
 
 class Block:
     """The fields of a block of lines.
-
-    Parameters
-    ----------
-    text : bytes
-        Whole lines.
-    first : int
-        Number of its first line.
-    names : sequence of str
-        Names of the fields that every line has.
-    separator : bytes
-        One byte between fields; empty: any blanks, also before the first and behind the last.
-    wrong : Wrong
-        Takes lines of other widths, which are left out, and fields that are no numbers.
 
     Attributes
     ----------
@@ -138,14 +120,7 @@ class Block:
         return len(self.lines)
 
     def whole(self, name: str, absent: int | None = None) -> NDArray[np.int64]:
-        """Return a column of whole numbers; what is none is noted as wrong.
-
-        Parameters
-        ----------
-        name : str
-        absent : int, optional
-            What an empty field is; by default it is wrong.
-        """
+        """Return a column of whole numbers; what is none is noted as wrong."""
         values, other = self._whole(name)
         if other.any():
             at = np.flatnonzero(other)
