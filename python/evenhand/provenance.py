@@ -29,14 +29,13 @@ def made_by() -> dict[str, Any]:
 
 def of_policy(policy: Any, settings: str) -> dict[str, Any]:
     """Return `made_by`, a policy's system and preset, and the fingerprint of its settings."""
-    named = {"system": getattr(policy, "system", type(policy).__qualname__)}
-    return made_by() | named | {"preset": getattr(policy, "preset", None), "settings": settings}
+    return made_by() | {"system": policy.system, "preset": policy.preset, "settings": settings}
 
 
 def of_plans(policy: Any, settings: str, snapshot: Any) -> dict[str, Any]:
     """Return `of_policy`, the fingerprint of a snapshot, and what the policy says of plans for it."""
     made = of_policy(policy, settings) | {"snapshot": snapshot.fingerprint}
-    return made | (policy.made_for(snapshot) if hasattr(policy, "made_for") else {})
+    return made | policy.made_for(snapshot)
 
 
 def seed_of(rng: Any) -> int | str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -96,3 +97,13 @@ def test_an_upward_import_is_seen(path: str, text: str, upward: int) -> None:
 def test_an_unknown_module_must_be_placed() -> None:
     with pytest.raises(LookupError, match="where is its place"):
         list(layers.python_uses(Path("mystery.py"), "import json"))
+
+
+def test_nothing_looks_for_what_a_policy_may_have() -> None:
+    """Every hook has a default in `evenhand.systems.base.Policy`; settings are asked by `Policy.setting`."""
+    asks = re.compile(r"\b(?:get|has)attr\(\s*(?:type\()?(?:[\w.]*\.)?_?policy\b")
+    assert asks.search('getattr(self._policy, "told", None)')
+    assert asks.search("hasattr(type(plan.policy), x)")
+    assert not asks.search("getattr(policies, name)")
+    found = [p.relative_to(PACKAGE).as_posix() for p in PYTHON if asks.search(p.read_text())]
+    assert not found

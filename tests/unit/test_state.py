@@ -13,7 +13,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.plans.memory import fingerprint, mark, next_state, read_memory
-from tests.unit.plans.fake import NO_TIME, POLICY, SECOND, make
+from tests.unit.plans.fake import NO_TIME, POLICY, SECOND, FakePolicy, make
 
 WHOLE: dict[str, Any] = {
     "schema": "evenhand/state/1",
@@ -269,9 +269,8 @@ def test_names_that_left_are_dropped_and_said() -> None:
 def test_changed_settings_are_said() -> None:
     state = make().state
     assert read_memory(make().snapshot, POLICY, state)[1] == ()
-    other = type(POLICY)(
-        RECORD=POLICY.RECORD, settings=POLICY.settings, to_dict=lambda: {"policy": "another"}
-    )
+    other = FakePolicy()
+    other.to_dict = lambda: {"policy": "another"}  # type: ignore[method-assign]
     assert [d.code for d in read_memory(make().snapshot, other, state)[1]] == ["state_settings_changed"]
 
 

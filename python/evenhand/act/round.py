@@ -105,7 +105,7 @@ class Round:
     @property
     def _in_order(self) -> bool:
         """Whether the system starts no job behind the first that waits: then that one stays in the plan."""
-        return bool(getattr(self._policy, "serves_in_order", False))
+        return bool(self._policy.serves_in_order)
 
     def _act(self, plan: Plan, save: Callable[[State], object]) -> list[Row]:
         from evenhand.plans.undone import without_steps

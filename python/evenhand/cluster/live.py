@@ -186,7 +186,7 @@ class Cluster(Following):
         O(cells).
         """
         policy, given = self._own(policy), None if given is None else freeze(given)
-        if getattr(policy, "period", None) is None:
+        if policy.period is None:
             return
         standing = self._standing(policy)
         now = self._stage.core.now

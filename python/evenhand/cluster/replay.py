@@ -78,8 +78,8 @@ class Again:
             followed.hand_over()
             return followed.planner.traced(kind, row, **arguments)
 
-        tables = {column.name: column.table for column in policy.RECORD.memory}
-        core = MappedCore(said, rows, snapshot.pool_count, tables, trace)
+        declared = {column.name: column for column in policy.RECORD.memory}
+        core = MappedCore(said, rows, snapshot.pool_count, declared, trace)
         plan = Plan(snapshot, policy, core, state, entry.on)
         if standing.updated is not None and standing.updated < stage.core.now:
             plan.__dict__["state"] = replace(plan.state, updated=standing.instant)

@@ -24,7 +24,7 @@ Key = tuple[str, str]
 def key_of(policy: Any) -> Key:
     """Return by what a policy is known: system and settings."""
     settings = json.dumps(policy.to_dict(), sort_keys=True, default=str)
-    return getattr(policy, "system", type(policy).__qualname__), settings
+    return policy.system, settings
 
 
 class Standing:

@@ -26,7 +26,7 @@ def policy_html(policy: Policy) -> str:
     for name, field in fields.items():
         value, usual = (_shown(getattr(of, name), field) for of in (policy.settings, base))
         means = field.description or ""
-        if getattr(policy.settings, name) != getattr(base, name):
+        if policy.setting(name) != getattr(base, name):
             changed.append([name, value, usual, means])
         else:
             same.append([name, value, means])

@@ -110,8 +110,7 @@ class Facts:
 
     def compared(self, code: str, operation: int, request: int) -> dict[str, Any]:
         """Return the numbers that a policy compared for an outcome; none of most."""
-        numbers = getattr(self.plan.policy, "compared", None)
-        return {} if numbers is None else dict(numbers(self.snapshot, code, operation, request))
+        return dict(self.plan.policy.compared(self.snapshot, code, operation, request))
 
     def paced(self, trace: Mapping[str, NDArray[Any]], event: int) -> dict[str, Any]:
         """Return what the pace compared where it spared a victim, of a recorded event; else nothing."""
@@ -119,10 +118,9 @@ class Facts:
             return {}
         pool, instant = int(trace["pool"][event]), float(trace["instant"][event]) / 1e6
         why = OUTCOMES[int(trace["pace"][event])]
-        if (by_queue := getattr(self.plan.policy, "counted", None)) is not None:
-            counts = (int(trace[name][event]) for name in ("victims", "most"))
-            if numbers := by_queue(why, pool, *counts):
-                return dict(numbers)
+        counts = (int(trace[name][event]) for name in ("victims", "most"))
+        if numbers := self.plan.policy.counted(why, pool, *counts):
+            return dict(numbers)
         pace, name = self.setting("pace"), self.element(pool) if pool > 0 else "the cluster"
         if why == "victim_cooldown":
             numbers = {"last_preempted": instant, "victim_cooldown": pace.victim_cooldown}
@@ -203,12 +201,11 @@ class Facts:
 
     def setting(self, name: str) -> Any:
         """Return one of the policy's settings, or None if it has none of that name."""
-        return getattr(getattr(self.plan.policy, "settings", None), name, None)
+        return self.plan.policy.setting(name)
 
     def order(self, operation: int) -> dict[str, Any]:
         """Return numbers of a policy that say why an operation comes when it comes; none of most."""
-        numbers = getattr(self.plan.policy, "order_numbers", None)
-        return {} if numbers is None else dict(numbers(self.snapshot, operation))
+        return dict(self.plan.policy.order_numbers(self.snapshot, operation))
 
     def standing(self, element: int) -> Claim:
         """Say how an element stands to its fair share, or what the policy says of an operation."""

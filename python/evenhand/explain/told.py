@@ -33,20 +33,17 @@ def told_of_outcome(
     facts: Facts, what: str, row: int, met: Mapping[str, Any], recorded: Mapping[str, Any]
 ) -> Told:
     """Return what the policy says of an outcome; nothing of most."""
-    tell = getattr(facts.plan.policy, "told", None)
-    found: Told = NOTHING if tell is None else tell(facts, what, row, met, recorded)
+    found: Told = facts.plan.policy.told(facts, what, row, met, recorded)
     return found
 
 
 def told_of_unseen(facts: Facts, what: str, row: int) -> Told:
     """Return what the policy says of running work or a request that it did not look at; of most nothing."""
-    tell = getattr(facts.plan.policy, "told_of_unseen", None)
-    found: Told = NOTHING if tell is None else tell(facts, what, row)
+    found: Told = facts.plan.policy.told_of_unseen(facts, what, row)
     return found
 
 
 def told_of_victim(facts: Facts, row: int) -> Told:
     """Return what the policy says of a victim, by its row among the decisions; of most nothing."""
-    tell = getattr(facts.plan.policy, "told_of_victim", None)
-    found: Told = NOTHING if tell is None else tell(facts, row)
+    found: Told = facts.plan.policy.told_of_victim(facts, row)
     return found

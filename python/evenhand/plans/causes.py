@@ -46,7 +46,7 @@ class Causes:
         self.decisions = plan.decisions
         self.live = Live(fresh)
         self.limits, self.limited = limits(fresh)
-        self._keep_read_limits(getattr(plan.policy, "reads", {}))
+        self._keep_read_limits(plan.policy.reads)
         self.bounded = np.asarray(self.limited.any(axis=1))
         self.started: dict[int, int] = {}
         self._columns: dict[tuple[int, str, str], Any] = {}

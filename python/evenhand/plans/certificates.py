@@ -229,7 +229,7 @@ def none_of(plan: Plan, step: int) -> str:
     said = "was not decided with minimum" if there else "is not in the plan"
     known = ", ".join(map(str, plan.minimum_steps)) or "none"
     if not plan.minimum_steps:
-        how = getattr(plan.policy.settings, "victim_selection", None)
+        how = plan.policy.setting("victim_selection")
         of = f"the {type(plan.policy).__name__} policy has no such setting"
         known += f" (victim_selection is {how!r})" if how is not None else f" ({of})"
     return f"step {shorten(step)} {said}; steps that were: {known}"

@@ -62,7 +62,7 @@ def reasons_never_to_start(
 ) -> NDArray[np.uint8]:
     """Return by request why it can never start: 0 where it may."""
     where = rows if where is None else where
-    core, reads = rows._core, getattr(policy, "reads", {})
+    core, reads = rows._core, policy.reads
     count = rows.request_count
     why = np.zeros(count, np.uint8)
     if not count:
@@ -124,9 +124,9 @@ def _tags(snapshot: Snapshot, table: str, column: str) -> list[tuple[str, ...]]:
 
 def _over_limits(rows: Snapshot, where: Snapshot, policy: Any, need: NDArray[Any]) -> NDArray[np.bool_]:
     """Return which requests need more than a limit above them, of those that the policy reads."""
-    core, reads = rows._core, getattr(policy, "reads", {})
+    core, reads = rows._core, policy.reads
     over = np.zeros(len(need), np.bool_)
-    if getattr(policy.settings, "enable_infinite_resource_limits_overcommit", False):
+    if policy.setting("enable_infinite_resource_limits_overcommit"):
         return over
     owner = np.asarray(core.column("requests", "operation"))
     if "limits" in reads.get("operations", frozenset()):

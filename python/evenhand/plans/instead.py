@@ -133,7 +133,7 @@ def _protected(again: Again, plan: Plan, rows: list[int]) -> list[tuple[int, dic
 def _paced(again: Again, plan: Plan, rows: list[int]) -> list[Found]:
     """Return victims that the pace spares in the fresh plan; one more plan each, where there is a pace."""
     fresh, column, found = again.plan, plan.decisions.column, []
-    pace = None if fresh is None else getattr(fresh.policy.settings, "pace", None)
+    pace = None if fresh is None else fresh.policy.setting("pace")
     if fresh is None or pace is None or not pace_columns(again.fresh, pace):
         return []
     for row in rows:

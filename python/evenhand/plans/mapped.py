@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.building.readback import NO_TIME
+from evenhand.plans.memory import nothing
 from evenhand.plans.near import NAMED
 from evenhand.quantities import KeptShares
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from evenhand.systems.record import Column
 
 __all__ = ["MappedCore", "answers"]
 
@@ -21,9 +24,6 @@ _REFERENCES: Mapping[str, str] = {
     **{field: table for table, fields in NAMED.items() for field in fields},
     **dict.fromkeys(("violated", "lowest_starving_ancestor", "lowest_aggressive_ancestor"), "elements"),
 }
-_ABSENT: Mapping[str, Any] = dict.fromkeys(
-    ("since", "last_preemptive", "overcommitted_since", "last_attempt", "over_quota_since"), NO_TIME
-)
 
 
 def answers(planner: Any) -> dict[str, Any]:
@@ -43,7 +43,7 @@ class MappedCore:
         said: Mapping[str, Any],
         rows: Mapping[str, NDArray[Any]],
         pools: int,
-        memory: Mapping[str, str],
+        memory: Mapping[str, Column],
         trace: Callable[[str, int], Mapping[str, NDArray[Any]]],
     ) -> None:
         elements = np.concatenate([np.arange(pools), pools + np.asarray(rows["operations"], np.int64)])
@@ -82,17 +82,17 @@ class MappedCore:
         return out
 
     def _remembered(
-        self, columns: Mapping[str, NDArray[Any]], tables: Mapping[str, str]
+        self, columns: Mapping[str, NDArray[Any]], declared: Mapping[str, Column]
     ) -> dict[str, NDArray[Any]]:
         """Return columns of a memory: one value a row, or as many instants as an element has."""
         out = {
-            name: self._picked(tables[name], column, _ABSENT.get(name, 0))
+            name: self._picked(declared[name].table, column, nothing(declared[name]))
             for name, column in columns.items()
-            if name in tables and f"{name}_of" not in columns
+            if name in declared and f"{name}_of" not in columns
         }
         for name in columns.keys() - out.keys():
             if name.endswith("_of"):
-                out |= self._listed(columns, tables, name.removesuffix("_of"))
+                out |= self._listed(columns, declared, name.removesuffix("_of"))
             if not name.endswith("_element"):
                 continue
             places, live = self._places["elements"], np.asarray(columns[name])
@@ -105,10 +105,10 @@ class MappedCore:
         return out
 
     def _listed(
-        self, columns: Mapping[str, NDArray[Any]], tables: Mapping[str, str], name: str
+        self, columns: Mapping[str, NDArray[Any]], declared: Mapping[str, Column], name: str
     ) -> dict[str, Any]:
         """Return names, each of a row, without those of rows that have gone."""
-        places, live = self._places[tables[name]], np.asarray(columns[f"{name}_of"])
+        places, live = self._places[declared[name].table], np.asarray(columns[f"{name}_of"])
         rows = places[np.where(live < len(places) - 1, live, -1)].astype(live.dtype)
         there = np.flatnonzero(rows >= 0).tolist()
         return {name: [columns[name][row] for row in there], f"{name}_of": rows[there]}
@@ -119,7 +119,9 @@ class MappedCore:
 
     def _by_row(self, table: str, columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         return {
-            name: self._picked(table, column, -1 if name in _REFERENCES else _ABSENT.get(name, 0))
+            name: self._picked(
+                table, column, -1 if name in _REFERENCES else NO_TIME if name == "since" else 0
+            )
             for name, column in columns.items()
         }
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from evenhand.state import State
     from evenhand.systems.record import Column
 
-__all__ = ["LiveRows", "fingerprint", "mark", "next_state", "read_memory"]
+__all__ = ["LiveRows", "fingerprint", "mark", "next_state", "nothing", "read_memory"]
 
 #: What plans leave in a state, beside pools, which updates of fair shares leave.
 MEMORY = ("elements", "nodes", "operations", "victims", "requests", "queues")
@@ -34,9 +34,9 @@ _ELEMENTS_LEFT = ("state_element_left", "pools and operations")
 
 def fingerprint(policy: Any) -> str:
     """Return a digest of a policy's settings, but for those that say when it plans."""
-    timing = getattr(policy.settings, "TIMING", ())
+    timing = policy.setting("TIMING", ())
     settings = {k: v for k, v in policy.to_dict().items() if k not in timing}
-    if (pace := getattr(policy.settings, "pace", None)) is not None and pace.is_off:
+    if (pace := policy.setting("pace")) is not None and pace.is_off:
         settings.pop("pace", None)  # as before there was any
     return digest(json.dumps(settings, sort_keys=True, default=str))
 
@@ -64,7 +64,7 @@ def read_memory(
         listed = [column for column in declared if column.lists]
         for column in once:
             dtype = np.uint8 if column.words else np.int64
-            columns[column.name] = np.full(count, _nothing(column), dtype)
+            columns[column.name] = np.full(count, nothing(column), dtype)
         remembered = {} if state is None else getattr(state, table)
         row_of = {key: row for row, key in enumerate(_keys(snapshot, table))} if remembered else {}
         left: list[Any] = []
@@ -158,7 +158,8 @@ def _code(column: Column, value: Any) -> int:
     return NO_TIME if value is None else round(value * 1e6)
 
 
-def _nothing(column: Column) -> int:
+def nothing(column: Column) -> int:
+    """Return what the core has of a row that remembers nothing."""
     return 0 if column.words or column.count else NO_TIME
 
 
@@ -221,7 +222,7 @@ def next_state(
         listed = [column for column in declared if column.lists]
         single = [column for column in declared if not column.lists]
         columns = [np.asarray(memory[column.name]) for column in single]
-        empty = [_nothing(column) for column in single]
+        empty = [nothing(column) for column in single]
         known = np.any([values != none for values, none in zip(columns, empty, strict=True)], axis=0)
         kept = _in_order(snapshot, table, np.flatnonzero(known).tolist())
         cells = [

@@ -44,7 +44,7 @@ def overridden(policy: Any) -> str | None:
         return None
     kinds = type(policy).__mro__
     places = [(kind.__name__, vars(kind)) for kind in kinds[: kinds.index(base)]]
-    for name, attributes in (*places, (type(policy).__name__, getattr(policy, "__dict__", {}))):
+    for name, attributes in (*places, (type(policy).__name__, policy._attributes)):
         for attribute in attributes:
             special = attribute.startswith("__") and attribute.endswith("__")
             may = attribute in _DECIDES if special else hasattr(base, attribute) and attribute not in _SAYS
@@ -70,8 +70,7 @@ def expect_acting(function: str, policy: Any, does: str) -> None:
     """Refuse a policy that cannot act by itself as time goes by; see `expect_unchanged`."""
     expect_unchanged(function, policy, does)
     kind = type(policy)
-    acts = getattr(kind, "acts", None)
-    if not (callable(acts) and acts()):
+    if not kind.acts():
         message = (
             f"policy is {kind.__name__}, a policy of your own; {does} takes those of evenhand.policies only:"
             " plan with yours snapshot by snapshot (eh.plan, eh.Cluster)"

@@ -54,10 +54,8 @@ class Plan(Frozen, Tabular, Savable):
     ----------
     snapshot : Snapshot
         What was.
-    policy : policy
-        What decided: it has its system's record, ``to_dict()`` and, as ``settings``, a model; with
-        ``fair_share`` where its system has fair shares, else with ``standing(snapshot, row)`` (a job or
-        session in words).
+    policy : Policy
+        What decided (`evenhand.systems.base.Policy`).
     core : object
         What the policy's core says, as columns (`evenhand.plans.columns.CorePlan`).
     state : State, optional
@@ -149,9 +147,8 @@ class Plan(Frozen, Tabular, Savable):
     def shares(self) -> Shares:
         """Fair shares of the plan's update; AttributeError if the policy knows none."""
         if not self._system.shares:
-            has = hasattr(self.policy, "ideal_shares")
-            hint = "; policy.ideal_shares(snapshot) has those of queues" if has else ""
-            raise AttributeError(f"the {type(self.policy).__name__} policy knows no fair shares{hint}")
+            instead = self.policy.INSTEAD_OF_SHARES
+            raise AttributeError(f"the {type(self.policy).__name__} policy knows no fair shares{instead}")
         snapshot, core, settings = self.snapshot, self._core.shares, self.policy.settings.fair_share
         found = (*options_of(snapshot, settings)[1], *diagnostics_of(snapshot, core))
         return Shares(snapshot, settings, core, found)
@@ -220,7 +217,7 @@ class Plan(Frozen, Tabular, Savable):
         from evenhand.plans.remarks import of_plan
         from evenhand.plans.unread import unread_fields, unread_settings
 
-        budget = getattr(self.policy.settings, "minimum_budget", 0)
+        budget = self.policy.setting("minimum_budget", 0)
         spent = spent_budgets(self.snapshot, self.decisions.columns, budget)
         found = (
             *self._found,
@@ -229,7 +226,7 @@ class Plan(Frozen, Tabular, Savable):
             *never_fitting(self.snapshot, self.policy),
             *unread_fields(self.snapshot, self.policy),
             *unread_settings(self.policy),
-            *(self.policy.noted(self) if hasattr(self.policy, "noted") else ()),
+            *self.policy.noted(self),
         )
         return of_plan(self, found)
 

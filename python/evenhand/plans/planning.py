@@ -163,7 +163,7 @@ def _several(
 def _share(snapshots: Mapping[str, Snapshot], policies: Mapping[str, Any]) -> Any:
     """Return what plans domains of one system that share something; None: each is planned for itself."""
     kinds = {type(policy) for policy in policies.values()}
-    together = getattr(kinds.pop(), "together", None) if len(kinds) == 1 and len(snapshots) > 1 else None
+    together = kinds.pop().together if len(kinds) == 1 and len(snapshots) > 1 else None
     if together is not None:
         for policy in policies.values():
             expect_unchanged("plan", policy, "a plan of several snapshots")
@@ -221,9 +221,9 @@ def _waiting(first: State, seconds: float) -> State:
 
 def expect_policy(function: str, policy: Any) -> None:
     """Refuse what is no policy."""
-    planner = None if isinstance(policy, type) else getattr(policy, "plan", None)
-    usable = callable(planner) and hasattr(policy, "settings")
-    expect(usable, function, "policy", policy, "one of evenhand.policies")
+    from evenhand.systems.base import Policy
+
+    expect(isinstance(policy, Policy), function, "policy", policy, "one of evenhand.policies")
 
 
 def _must_be_snapshot(value: Any) -> None:

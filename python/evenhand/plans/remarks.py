@@ -24,10 +24,9 @@ _START, _PREEMPT = map(ACTIONS.index, ("start", "preempt"))
 
 def of_input(snapshot: Snapshot, policy: Any) -> tuple[Diagnostic, ...]:
     """Return what can hardly be meant of a snapshot under a policy."""
-    system = getattr(policy, "RECORD", None)
-    place = getattr(system, "implausible_at", "")
-    own = named(place)(snapshot, policy.settings) if place else ()
-    shares = (*of_guarantees(snapshot), *of_gangs(snapshot)) if getattr(system, "shares", False) else ()
+    system = policy.RECORD
+    own = named(system.implausible_at)(snapshot, policy.settings) if system.implausible_at else ()
+    shares = (*of_guarantees(snapshot), *of_gangs(snapshot)) if system.shares else ()
     return (*of_snapshot(snapshot), *own, *shares)
 
 

@@ -26,7 +26,7 @@ _LEFT = {
 
 def unread_fields(snapshot: Snapshot, policy: Any) -> tuple[Diagnostic, ...]:
     """Return a diagnostic if rows have values that the policy does not read."""
-    reads = getattr(policy, "reads", {})
+    reads = policy.reads
     if not reads:
         return ()
     found: dict[str, list[str]] = {}
@@ -59,12 +59,9 @@ def _said_for_others(snapshot: Snapshot, table: str, system: str) -> list[str]:
 
 def unread_settings(policy: Any) -> tuple[Diagnostic, ...]:
     """Return a diagnostic if a policy has settings that no plan reads, other than the defaults."""
-    settings = getattr(policy, "settings", None)
-    fields = getattr(type(settings), "model_fields", {})
+    fields = policy.model.model_fields
     names = [
-        name
-        for name in getattr(type(settings), "UNREAD", ())
-        if getattr(settings, name) != fields[name].get_default()
+        name for name in policy.setting("UNREAD", ()) if policy.setting(name) != fields[name].get_default()
     ]
     if not names:
         return ()
@@ -74,8 +71,8 @@ def unread_settings(policy: Any) -> tuple[Diagnostic, ...]:
 
 def _called(policy: Any) -> frozenset[str]:
     """Return names by which a pool means something to a policy."""
-    record = getattr(policy, "RECORD", None)
-    return frozenset() if record is None else record.called_pools(policy.settings)
+    called: frozenset[str] = policy.RECORD.called_pools(policy.settings)
+    return called
 
 
 def _given(snapshot: Snapshot) -> dict[str, set[str]]:

@@ -115,8 +115,7 @@ def _staircase(plan: Plan, operation: int, r: int) -> tuple[NDArray[Any], NDArra
     codes = plan.groups.codes
     mine = np.flatnonzero((core.column("allocations", "operation") == operation) & (codes < len(GROUPS)))
     started = np.asarray(core.column("allocations", "last_job_start_time"))[mine]
-    settings = getattr(plan.policy, "settings", None)
-    if getattr(settings, "order_key", "") == "last_progress":
+    if plan.policy.setting("order_key") == "last_progress":
         started = np.maximum(started, np.asarray(core.column("allocations", "last_progress_time"))[mine])
     rows = mine[np.lexsort((mine, started, codes[mine]))]
     total = float(core.total[r])
@@ -168,13 +167,12 @@ def _legend(ax: Axes, codes: NDArray[Any], height: float) -> None:
 def _marks(plan: Plan, element: int, r: int) -> dict[float, list[str]]:
     """Return the fair share and its thresholds, in percent; what is on one place stands together."""
     fair = 100 * float(plan.shares["fair_share"][element, r])
-    settings = getattr(plan.policy, "settings", None)
     marks: dict[float, list[str]] = {fair: ["fair share"]}
     for name, label in (
         ("aggressive_preemption_satisfaction_threshold", "aggressive threshold"),
         ("preemption_satisfaction_threshold", "threshold"),
     ):
-        factor = getattr(settings, name, None)
+        factor = plan.policy.setting(name)
         if factor is not None:
             marks.setdefault(fair * float(factor), []).append(f"{label} {float(factor):g}")
     return marks

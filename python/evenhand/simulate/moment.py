@@ -101,8 +101,8 @@ def moment(result: Result, decision: int) -> Moment:
         again, _, arguments = _poised(result, before, steps)
         return again._core.planner.traced(kind, row, **arguments)
 
-    tables = {column.name: column.table for column in result.policy.RECORD.memory}
-    core = MappedCore(said, rows, snapshot.pool_count, tables, trace)
+    declared = {column.name: column for column in result.policy.RECORD.memory}
+    core = MappedCore(said, rows, snapshot.pool_count, declared, trace)
     return Moment(Plan(snapshot, result.policy, core, None, on), decision - first, result, decision)
 
 

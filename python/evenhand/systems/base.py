@@ -19,6 +19,7 @@ from evenhand.building.readback import seconds
 from evenhand.config.kinds import unit_of
 from evenhand.config.triggers import PASSES, Heartbeat
 from evenhand.errors import InputError, Problem, printable
+from evenhand.explain.told import NOTHING, Told
 from evenhand.plans.memory import next_state, read_memory
 from evenhand.plans.own import expect_unchanged
 from evenhand.state import State
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from evenhand.config.checked import CheckedSettings
     from evenhand.diagnostics import Diagnostic
+    from evenhand.explain.facts import Facts
     from evenhand.model import Snapshot
     from evenhand.plans.memory import LiveRows
     from evenhand.plans.plan import Plan
@@ -74,6 +76,12 @@ class Policy:
     #: Settings, by name, of which a simulation can tell when their values lead to something else.
     SHARED: ClassVar[Mapping[str, str]] = {}
 
+    #: What a plan of it answers to who asks for fair shares that it has not.
+    INSTEAD_OF_SHARES: ClassVar[str] = ""
+
+    #: Plans snapshots of one system together that share something; None: each is planned for itself.
+    together: ClassVar[Callable[..., dict[str, Plan] | None] | None] = None
+
     #: Returns what was compared, of a snapshot, settings, a code and two operations: the one concerned, and
     #: which asked (-1: none).
     _COMPARED: ClassVar[Callable[[Snapshot, Any, str, int, int], dict[str, Any]] | None] = None
@@ -118,6 +126,10 @@ class Policy:
             If the result would break a rule.
         """
         return _restore(type(self), self.preset, self.settings.replace(**changes), self._beside)
+
+    def setting(self, name: str, otherwise: Any = None) -> Any:
+        """Return a setting by its name; something else of a system that has none of that name."""
+        return getattr(self.settings, name, otherwise)
 
     @property
     def period(self) -> int | None:
@@ -288,6 +300,37 @@ class Policy:
         tell = type(self)._COMPARED
         return {} if tell is None else tell(snapshot, self.settings, code, operation, asks)
 
+    def counted(self, code: str, queue: int, count: int, most: int) -> dict[str, Any]:  # noqa: ARG002
+        """Return what was counted in a queue where work was left as it is; nothing of most codes."""
+        return {}
+
+    def order_numbers(self, snapshot: Snapshot, row: int) -> dict[str, Any]:  # noqa: ARG002
+        """Return numbers that say why an operation comes when it comes."""
+        return {}
+
+    def told(
+        self,
+        facts: Facts,  # noqa: ARG002
+        what: str,  # noqa: ARG002
+        row: int,  # noqa: ARG002
+        met: Mapping[str, Any],  # noqa: ARG002
+        recorded: Mapping[str, Any],  # noqa: ARG002
+    ) -> Told:
+        """Say more of an outcome than its code; see `evenhand.explain.told.told_of_outcome`."""
+        return NOTHING
+
+    def told_of_unseen(self, facts: Facts, what: str, row: int) -> Told:  # noqa: ARG002
+        """Say why running work or a request was not looked at; see `evenhand.explain.told`."""
+        return NOTHING
+
+    def told_of_victim(self, facts: Facts, row: int) -> Told:  # noqa: ARG002
+        """Say more of a victim than its code, by its row among the decisions."""
+        return NOTHING
+
+    def standing(self, snapshot: Snapshot, row: int) -> str:
+        """Say how an operation stands, by its row; of systems without fair shares."""
+        raise NotImplementedError
+
     @staticmethod
     def _expect(snapshot: Any, state: Any = None, given: Any = None) -> None:
         """Refuse arguments of another kind."""
@@ -342,6 +385,11 @@ class Policy:
     @property
     def _beside(self) -> dict[str, Any]:
         """What a subclass keeps beside preset and settings."""
+        return self._attributes
+
+    @property
+    def _attributes(self) -> dict[str, Any]:
+        """What this one alone has, where its class has no slots for it."""
         return dict(getattr(self, "__dict__", {}))
 
     def _repr_html_(self) -> str:

@@ -8,15 +8,13 @@ import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evenhand.accepted import checked
 from evenhand.errors import InputError, Problem, printable
 from evenhand.plans.own import overridden
 from evenhand.systems import SYSTEMS
-
-if TYPE_CHECKING:
-    from evenhand.systems.base import Policy
+from evenhand.systems.base import Policy
 
 __all__ = ["from_dict", "from_name", "from_toml", "toml_of", "written"]
 
@@ -68,8 +66,7 @@ def from_toml(path: str | os.PathLike[str]) -> Policy:
 
 def written(function: str, policy: Any) -> dict[str, Any]:
     """Return a policy as plain values of which `from_dict` makes the same again."""
-    to_dict = getattr(policy, "to_dict", None)
-    said: dict[str, Any] = to_dict() if callable(to_dict) else {}
+    said: dict[str, Any] = policy.to_dict() if isinstance(policy, Policy) else {}
     known = SYSTEMS.get(said.get("system", ""))
     if known is not None and type(policy) is known.policy:
         return said

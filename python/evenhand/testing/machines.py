@@ -17,6 +17,7 @@ from hypothesis import note  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule  # noqa: E402
 
+from evenhand.systems.base import Policy  # noqa: E402
 from evenhand.testing.living.beginnings import beginnings  # noqa: E402
 from evenhand.testing.living.life import Begin, Life  # noqa: E402
 from evenhand.testing.strategies._pasted import Pasted  # noqa: E402
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
     from evenhand.plans import Plan
-    from evenhand.systems.base import Policy
 
 __all__ = ["LiveClusterMachine", "live_cluster_machine"]
 
@@ -195,8 +195,9 @@ def live_cluster_machine(
         clusters = cluster_dicts() if clusters is None else clusters
         others = own
     else:
-        expect(hasattr(policy, "plan"), "live_cluster_machine", "policy", policy, "a policy, or a strategy")
-        system = str(getattr(policy, "system", ""))
+        known = isinstance(policy, Policy)
+        expect(known, "live_cluster_machine", "policy", policy, "a policy, or a strategy")
+        system = policy.system
         own = st.just(policy)
         others = policies(system) if system in SYSTEMS else own
         if clusters is None:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import evenhand as eh
 from evenhand.plans import Plan
-from evenhand.systems import SYSTEMS
-from tests.unit.plans.fake import FakeCore
+from tests.unit.plans.fake import FakeCore, FakePolicy
 
 
-class Scripted:
+class Scripted(FakePolicy):
     """For jobs of one node; it looks at cpus only. The partition ``urgent`` comes before all others."""
 
-    RECORD = SYSTEMS["ytsaurus"]
-    settings = SimpleNamespace(fair_share=eh.FairShareSettings())
-
     def __init__(self, at_most: int = 100, mode: str = "requeue", urgent: str = "") -> None:
+        super().__init__()
         self.at_most, self.mode, self.urgent = at_most, mode, urgent
 
     def to_dict(self) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,6 +12,8 @@ import evenhand as eh
 from evenhand.plans import Plan
 from evenhand.reasons import ACTIONS, GROUPS, MODES, OUTCOMES, REASONS, STAGES, STARVATION
 from evenhand.systems import SYSTEMS
+from evenhand.systems.base import Policy
+from evenhand.systems.ytsaurus.settings import YTsaurusSettings
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\r\n\u202e\x9b&amp;\"'"
 NO_TIME = np.iinfo(np.int64).min
@@ -198,22 +200,27 @@ class FakeCore:
         }
 
 
-def policy(again: list[dict[str, Any]] | None = None) -> SimpleNamespace:
-    """A policy that would decide some things again now."""
+class FakePolicy(Policy):
+    """A policy of the tests: plans are made by hand, and it would decide some things again now."""
 
-    def plan(snapshot: eh.Snapshot, state: Any, on: Any, given: Any) -> Plan:
-        return Plan(snapshot, made, FakeCore(snapshot, again), state, on, given)
+    RECORD = SYSTEMS["ytsaurus"]
+    model = YTsaurusSettings
+    reads: ClassVar[Any] = {}  # type: ignore[misc]
+    __setattr__ = object.__setattr__
 
-    made = SimpleNamespace(
-        RECORD=SYSTEMS["ytsaurus"],
-        settings=SimpleNamespace(fair_share=eh.FairShareSettings()),
-        to_dict=lambda: {"policy": "fake", "fair_share_starvation_timeout": 30},
-        plan=plan,
-    )
-    return made
+    def __init__(self, again: list[dict[str, Any]] | None = None, **settings: Any) -> None:
+        super().__init__()
+        self.settings = SimpleNamespace(fair_share=eh.FairShareSettings(), **settings)
+        self.again = again
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"policy": "fake", "fair_share_starvation_timeout": 30}
+
+    def plan(self, snapshot: eh.Snapshot, state: Any = None, on: Any = None, given: Any = None) -> Plan:
+        return Plan(snapshot, self, FakeCore(snapshot, self.again), state, on, given)
 
 
-POLICY = policy()
+POLICY = FakePolicy()
 
 
 def victim(allocation: str, node: str, step: int, **more: Any) -> dict[str, Any]:
@@ -328,7 +335,7 @@ def make(
         "attempts": {"n1": 100, "n2": 100},
     }
     core = FakeCore(snapshot, DECISIONS if decisions is None else decisions, **(said | more))
-    return Plan(snapshot, policy(again), core, None, "a round")
+    return Plan(snapshot, FakePolicy(again), core, None, "a round")
 
 
 def remade(plan: Plan, *, policy: Any = None, on: Any = None) -> Plan:

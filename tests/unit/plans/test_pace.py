@@ -11,6 +11,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.plans.memory import fingerprint
+from tests.unit.plans.fake import FakePolicy
 
 NOW = 1_000_000.0  # 1970-01-12 13:46:40 UTC, a Monday
 STEP = 1e-6
@@ -398,9 +399,7 @@ def test_policies_without_a_pace_have_the_fingerprint_of_earlier_versions() -> N
         plain, paced = make(), make(victim_cooldown=1)
         without = {k: v for k, v in plain.to_dict().items() if k != "pace"}
 
-        class Earlier:
-            settings = None
-
+        class Earlier(FakePolicy):
             def to_dict(self, without: Any = without) -> Any:
                 timing = getattr(plain.settings, "TIMING", ())  # noqa: B023
                 return {k: v for k, v in without.items() if k not in timing}

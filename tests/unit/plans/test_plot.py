@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from io import BytesIO
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,7 @@ import pytest
 
 import evenhand as eh
 from evenhand import plot
-from evenhand.systems import SYSTEMS
-from tests.unit.plans.fake import CLUSTER, GROUPS_OF_A, HOSTILE, make, remade
+from tests.unit.plans.fake import CLUSTER, GROUPS_OF_A, HOSTILE, FakePolicy, make, remade
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -28,13 +26,8 @@ def no_screen() -> Iterator[None]:
 
 @pytest.fixture
 def plan() -> Any:
-    policy = SimpleNamespace(
-        RECORD=SYSTEMS["ytsaurus"],
-        settings=SimpleNamespace(
-            fair_share=eh.FairShareSettings(),
-            preemption_satisfaction_threshold=1.0,
-            aggressive_preemption_satisfaction_threshold=0.5,
-        ),
+    policy = FakePolicy(
+        preemption_satisfaction_threshold=1.0, aggressive_preemption_satisfaction_threshold=0.5
     )
     return remade(make(), policy=policy)
 

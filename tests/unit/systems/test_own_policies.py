@@ -168,42 +168,51 @@ def test_equal_settings_are_equal_whatever_the_preset_is_called() -> None:
 
 
 class Alone:
-    """A policy of one's own that is no subclass of anything."""
+    """It plans, and is no subclass of a policy."""
 
-    def __init__(self, inner: Policy) -> None:
-        self.settings, self._inner = inner.settings, inner
+    settings = eh.policies.Slurm().settings
 
     def plan(self, *args: Any) -> Any:
-        return self._inner.plan(*args)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"system": "alone"}
-
-
-OWN = {"toy": Toy(), "alone": Alone(eh.policies.Slurm())}
+        return eh.policies.Slurm().plan(*args)
 
 
 @pytest.mark.parametrize("where", [name for name in REFUSING if "Cluster" not in name])
-@pytest.mark.parametrize("policy", OWN.values(), ids=OWN)
-def test_policies_of_ones_own_are_not_simulated(policy: Any, where: str, tmp_path: Path) -> None:
-    said = f"policy is {type(policy).__name__}, a policy of your own"
+def test_policies_of_ones_own_are_not_simulated(where: str, tmp_path: Path) -> None:
+    policy, said = Toy(), "policy is Toy, a policy of your own"
     with pytest.raises(eh.InputError, match=said) as caught:
         REFUSING[where](policy, tmp_path)
     assert len(caught.value.problems) == 1
 
 
 def test_policies_of_ones_own_plan_and_live(tmp_path: Path) -> None:
-    policy = OWN["alone"]
-    plan = eh.plan(SNAPSHOT, policy)
+    plan = eh.plan(SNAPSHOT, Toy())
     assert (len(plan.decisions), plan.provenance["snapshot"]) == (0, SNAPSHOT.fingerprint)
-    cluster = eh.Cluster(SNAPSHOT, policy)
+    cluster = eh.Cluster(SNAPSHOT, Toy())
     assert len(cluster.plan().decisions) == 0
-    with pytest.raises(eh.InputError, match="the policy Alone cannot be written to a file: it is of none"):
+    with pytest.raises(eh.InputError, match="the policy Toy cannot be written to a file: it is of none"):
         cluster.save(tmp_path / "cluster.json")
 
 
+PLANNING: dict[str, Callable[[Any], Any]] = {
+    "plan": lambda policy: eh.plan(SNAPSHOT, policy),
+    "victims": lambda policy: eh.victims(SNAPSHOT, policy, "a"),
+    "Cluster": lambda policy: eh.Cluster(SNAPSHOT, policy),
+    "simulate": lambda policy: eh.simulate(SNAPSHOT, policy, WORK),
+    "sweep": lambda policy: eh.sweep(SNAPSHOT, None, None, {"policy": [policy]}),
+}
+
+
+@pytest.mark.parametrize("where", PLANNING)
+@pytest.mark.parametrize(
+    "policy", [Alone(), Alone, Toy, eh.policies.Slurm], ids=["alone", "it", "toy", "slurm"]
+)
+def test_what_is_no_policy_is_refused(policy: Any, where: str) -> None:
+    with pytest.raises(eh.InputError, match=r"must be one of evenhand\.policies"):
+        PLANNING[where](policy)
+
+
 def test_domains_that_share_something_are_not_planned_past_a_subclass() -> None:
-    kinds = {kind for s in SYSTEMS.values() if hasattr(kind := s.policy, "together")}
+    kinds = {kind for s in SYSTEMS.values() if (kind := s.policy).together}
     assert kinds == {eh.policies.GridEngine}
     other = SNAPSHOT.replace(nodes=[{"name": "other", "capacity": {"cpu": 4}}])
     with pytest.raises(eh.InputError, match=r"overrides Spare\.plan"):

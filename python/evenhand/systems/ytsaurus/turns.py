@@ -32,7 +32,7 @@ def of_plan(plan: Plan) -> tuple[Diagnostic, ...]:
     """Return what a plan starts that may be preempted at once, and what stays though others wait."""
     bounds = _Bounds(plan)
     found = _starts(*bounds.exposed_starts())
-    if getattr(plan.policy.settings, _CROSSING):
+    if plan.policy.setting(_CROSSING):
         return found
     staying = bounds.staying()
     preemptible = np.asarray(plan._core.groups()) == _PREEMPTIBLE
@@ -54,7 +54,7 @@ def of_run(result: Result) -> tuple[Diagnostic, ...]:
     """Return whether operations of a simulation preempted each other in turns, or what stayed."""
     found = _turns(result)
     spells = len(result.raw["spells"]["from"])
-    if getattr(result.policy.settings, _CROSSING) or not spells:
+    if result.policy.setting(_CROSSING) or not spells:
         return found
     started = result.raw["operations"]["first_start"] != NO_TIME
     single = started & (_asked(result) == 1)

@@ -74,6 +74,7 @@ class YuniKorn(Policy):
     RECORD = YUNIKORN
     model = YuniKornSettings
     ROUNDS = "cycles"
+    INSTEAD_OF_SHARES = "; policy.ideal_shares(snapshot) has those of queues"
     CLOCKS: ClassVar[Mapping[str, float]] = {"preemption_interval": 3.0}
     __slots__ = ()
 

@@ -284,7 +284,7 @@ class Life:
         from evenhand.cluster import Cluster
 
         policy = self.policies[pick(range(len(self.policies)))]
-        if getattr(policy, "period", None) is None:
+        if policy.period is None:
             compare.same(compare.told(self.cluster.update, policy), (None, ""), "an update of nothing")
             return
         given = given_for(policy, self.rows, pick)

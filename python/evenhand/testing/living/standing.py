@@ -15,7 +15,7 @@ __all__ = ["States", "system_of"]
 
 def system_of(policy: Any) -> str:
     """Return a policy's system; of one of your own, its class."""
-    return str(getattr(policy, "system", type(policy).__qualname__))
+    return str(policy.system)
 
 
 def _key(policy: Any) -> tuple[str, str]:

@@ -61,7 +61,7 @@ def preempting(
     Up to eight clusters and plans an example, three in the mean.
     """
     if clusters is None:
-        system = str(getattr(policy, "system", ""))
+        system = policy.system
         clusters = system_cluster_dicts(system) if system in SYSTEMS else cluster_dicts(guarantees="all")
     return _aimed(policy, clusters, as_if_waiting)
 
