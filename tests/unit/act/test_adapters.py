@@ -129,6 +129,13 @@ def test_each_nodes_own_part() -> None:
         "gres_detail": ["gpu:a:2(IDX:0-1)", "gpu:a:1(IDX:0)"],
     }
     assert [part["gres/gpu"] for part in read(**LATER | LATEST | tres).parts.values()] == [2, 1]
+    tres["gres_detail"] = ["gpu:a(CNT:2)", "gpu:a(CNT:1)"]  # as of devices without files
+    assert [part["gres/gpu"] for part in read(**LATER | LATEST | tres).parts.values()] == [2, 1]
+    for untold in (["gpu", "gpu:a(CNT:1)"], ["gpu:a(CNT:2)", "gpu:a(CNT:2)"]):
+        assert [
+            part["gres/gpu"]
+            for part in read(**LATER | LATEST | tres | {"gres_detail": untold}).parts.values()
+        ] == [2, 2], "no node's devices count as free by what is not told"
     tres["gres_detail"] = []
     assert [part["gres/gpu"] for part in read(**LATER | LATEST | tres).parts.values()] == [2, 2]
     cores = {"cpus": 10, "tres_alloc_str": "cpu=10,mem=200M,node=2"}  # two cores and three, of JOB

@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from evenhand.systems.slurm.adapter.arrays import MOST, expanded, has_task, tasks_of
+from evenhand.systems.slurm.adapter.arrays import (
+    MOST,
+    begun_tasks,
+    expanded,
+    has_task,
+    place_of,
+    tasks_of,
+)
 from evenhand.systems.slurm.adapter.live import Slurm
 from tests.unit.act.slurm.cluster import Clock, FakeSlurm, job
 from tests.unit.act.slurm.test_jobs import WAITING
@@ -62,6 +69,22 @@ def test_as_many_as_may_run_at_once(most: int, run: int, begin: int) -> None:
         assert [(one.name, one.reason) for one in waiting] == [("7", "JobArrayTaskLimit")]
         assert not more
     assert [one.name for one in found if one.state != "PENDING"] == [f"7_{task}" for task in range(run)]
+
+
+def test_jobs_that_run_are_in_the_order_of_slurm_s_list() -> None:
+    """A task that begins stays where its array stood; the rest comes to the end, the last keeps the number.
+
+    As a real 22.05 preempts them: of two tasks on a node the first that began.
+    """
+    place = {"node_count": 1, "nodes": "n1"}
+    tasks = [running(task, number) for task, number in ((1, 12), (2, 15), (3, 7))]
+    others = [read(job_id=number, job_state="RUNNING", **place) for number in (6, 8, 13, 16)]
+    ended = running(1, 12, "COMPLETED")
+    waits = read(**WAITING | {"job_id": 14, "array_job_id": 0, "array_task_id": None})
+    for jobs in ([*tasks, *others], [*others, *reversed(tasks)], [ended, *tasks[1:], *others]):
+        begun = begun_tasks([*jobs, waits])
+        found = sorted([*jobs, waits], key=lambda job: place_of(job, begun))
+        assert [job.name for job in found] == ["6", "7_1", "8", "7_2", "13", "14", "7_3", "16"]
 
 
 def test_what_counts_as_running() -> None:

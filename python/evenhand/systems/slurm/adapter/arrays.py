@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from evenhand.systems.slurm.adapter.jobs import Job
 from evenhand.systems.slurm.adapter.states import HOLDING
 
-__all__ = ["MOST", "expanded", "has_task", "tasks_of"]
+__all__ = ["MOST", "begun_tasks", "expanded", "has_task", "place_of", "tasks_of"]
 
 #: Tasks of an array that are read. As many as a backfill pass plans by default (``bf_max_job_array_resv``).
 MOST = 20
@@ -61,3 +61,25 @@ def expanded(jobs: Iterable[Job]) -> tuple[list[Job], dict[str, int]]:
         if count > len(tasks[:may]):
             more[job.name] = count - len(tasks[:may])
     return found, more
+
+
+def begun_tasks(jobs: Iterable[Job]) -> dict[int, list[int]]:
+    """Return the numbers of tasks that have begun by their array, in the order in which they began."""
+    found: dict[int, list[int]] = {}
+    for job in jobs:
+        if job.array and job.state != "PENDING":
+            found.setdefault(job.array, []).append(job.number)
+    # The last task of an array gets its number.
+    return {array: sorted(numbers, key=lambda n: (n == array, n)) for array, numbers in found.items()}
+
+
+def place_of(job: Job, begun: Mapping[int, list[int]]) -> tuple[int, int, int]:
+    """Return where a job stands in Slurm's list, by which jobs that may be preempted are in order.
+
+    A task that begins stays where its array stood; what is left of the array comes to the end of the list.
+    """
+    if job.state == "PENDING" or not job.array:
+        return job.number, 0, job.task
+    numbers = begun[job.array]
+    before = numbers.index(job.number)
+    return (numbers[before - 1], 1, 0) if before else (job.array, 0, 0)

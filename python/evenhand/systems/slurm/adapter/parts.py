@@ -10,6 +10,9 @@ from evenhand.systems.slurm.adapter.text import number
 
 __all__ = ["even", "parts_of"]
 
+#: A device of ``gres_detail``; of those without files, the number stands behind it alone.
+_DEVICES = re.compile(r"([^,()]+)(?:\((?:CNT:(\d+)|[^)]*)\))?")
+
 
 def even(cpus: int, count: int, total: Mapping[str, int]) -> dict[str, int]:
     """Return what each of ``count`` nodes gives, rounded up."""
@@ -37,10 +40,12 @@ def parts_of(
             _put(found, place.get("nodename"), "memory", number(place.get("memory_allocated")))
     detail = row.get("gres_detail")
     if isinstance(detail, list) and len(detail) == len(nodes):
-        for node, text in zip(nodes, detail, strict=True):
-            counts = _devices(str(text))
-            for name in [name for name in found[node] if name.startswith("gres/")]:
-                found[node][name] = counts.get(name, 0)
+        counts = [_devices(str(text)) for text in detail]
+        for name in [name for name in held if name.startswith("gres/")]:
+            here = [one.get(name, 0) for one in counts]
+            if sum(here) == held[name]:  # else the nodes do not tell all of it
+                for node, count in zip(nodes, here, strict=True):
+                    found[node][name] = count
     return found
 
 
@@ -66,11 +71,11 @@ def _cpus(cores: Mapping[str, int], cpus: int, threads: Mapping[str, int]) -> di
 
 
 def _devices(text: str) -> dict[str, int]:
-    """Return ``gres/gpu`` and ``gres/gpu:a`` of ``gpu:a:1(IDX:0),nic:2(CNT:2)``, with their numbers."""
+    """Return ``gres/gpu`` and ``gres/gpu:a`` of ``gpu:a:1(IDX:0),nic(CNT:2)``, with their numbers."""
     found: dict[str, int] = {}
-    for part in re.sub(r"\([^)]*\)", "", text).split(","):
-        device, *kind, count = part.split(":") if ":" in part else ("", "")
-        if device and count.isdecimal():
-            for name in {f"gres/{device}", ":".join((f"gres/{device}", *kind))}:
-                found[name] = found.get(name, 0) + int(count)
+    for said, counted in _DEVICES.findall(text):
+        device, *kind = said.strip().split(":")
+        count = kind.pop() if kind and kind[-1].isdecimal() else counted or "0"
+        for name in {f"gres/{device}", ":".join((f"gres/{device}", *kind))}:
+            found[name] = found.get(name, 0) + int(count)
     return found

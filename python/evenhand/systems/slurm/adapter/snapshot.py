@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from evenhand.model import Snapshot
+from evenhand.systems.slurm.adapter.arrays import begun_tasks, place_of
 from evenhand.systems.slurm.adapter.fit import ALONE
 from evenhand.systems.slurm.adapter.jobs import Job
 from evenhand.systems.slurm.adapter.nodes import Node
@@ -60,7 +61,8 @@ def build(
     free = Free(nodes, _held(live))
     ranked = sorted(asking, key=lambda job: (-job.priority, job.number, job.task))
     pieces = {job.name: free.pieces(job, calls[job.name]) for job in ranked}
-    order = {job.name: n for n, job in enumerate(sorted(live, key=lambda job: (job.number, job.task)))}
+    begun = begun_tasks(jobs)
+    order = {job.name: n for n, job in enumerate(sorted(live, key=lambda job: place_of(job, begun)))}
     operations, allocations, requests = [], [], []
     names: set[str] = set()
     for job in live:
