@@ -11,7 +11,7 @@ from evenhand.errors import InputError
 if TYPE_CHECKING:
     from evenhand.systems.gridengine.text.jobs import Details
 
-__all__ = ["DETAILS", "Ask", "details_in_parts", "details_of", "details_of_each"]
+__all__ = ["DETAILS", "Ask", "all_details", "details_of", "details_of_each", "some_details"]
 
 #: Runs a command that only reads and returns its answer; raises `AdapterError` if it fails.
 Ask = Callable[..., str]
@@ -21,7 +21,6 @@ DETAILS: Final = ("qstat", "-xml", "-j")
 
 _MOST_UNREAD = 8  # jobs whose text can be no XML; where there are more, it is not the jobs
 _ASKED_AT_ONCE = 500  # jobs of a command
-_HEAD = "<?xml version='1.0'?>\n"
 
 
 def details_of(ask: Ask, names: list[str]) -> dict[str, Details]:
@@ -49,29 +48,39 @@ def details_of_each(ask: Ask, names: list[str]) -> tuple[dict[str, Details], set
     return {n: one for found, _ in each for n, one in found.items()}, {n for _, no in each for n in no}
 
 
-def details_in_parts(ask: Ask, jobs: str) -> tuple[str, dict[str, str]]:
-    """Return the text of the jobs of which it can be read, where that of all together is no XML."""
-    from evenhand.systems.gridengine.text.jobs import read_details, read_tasks
+def all_details(ask: Ask, numbers: list[str]) -> tuple[dict[str, Details], dict[str, str]]:
+    """Return details of all jobs by number, and of which they cannot be read, with why not."""
+    from evenhand.systems.gridengine.text.jobs import read_details
 
-    texts: list[str] = []
     unread: dict[str, str] = {}
+    try:
+        return read_details(ask(*DETAILS, "*"), unread), unread
+    except InputError:
+        return some_details(ask, numbers)
+
+
+def some_details(ask: Ask, numbers: list[str]) -> tuple[dict[str, Details], dict[str, str]]:
+    """Return the same of some jobs, also where their text in one is no XML."""
+    from evenhand.systems.gridengine.text.jobs import read_details
+
+    details: dict[str, Details] = {}
+    unread: dict[str, str] = {}
+    broken: list[str] = []
 
     def read(numbers: list[str]) -> None:
         text = ask(*DETAILS, ",".join(numbers))
         try:
-            read_details(text, {})
+            details.update(read_details(text, unread))
         except InputError as error:
             if len(numbers) > 1:
                 read(numbers[: len(numbers) // 2])
                 read(numbers[len(numbers) // 2 :])
                 return
+            broken.append(numbers[0])
             unread[numbers[0]] = error.problems[0].message
-            if len(unread) > _MOST_UNREAD:
+            if len(broken) > _MOST_UNREAD:
                 raise
-        else:
-            texts.append(text if text.lstrip().startswith("<?xml") else f"{_HEAD}{text}")
 
-    every = list(dict.fromkeys(task.job for task in read_tasks(jobs, utc=True)))
-    for begin in range(0, len(every), _ASKED_AT_ONCE):
-        read(every[begin : begin + _ASKED_AT_ONCE])
-    return "".join(texts), unread
+    for begin in range(0, len(numbers), _ASKED_AT_ONCE):
+        read(numbers[begin : begin + _ASKED_AT_ONCE])
+    return details, unread

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from evenhand.accepted import checked as accepting
@@ -11,12 +11,8 @@ from evenhand.adapters.commands import Result, Runner, Subprocesses, reading
 from evenhand.adapters.protocol import AdapterError, Answer, Standing
 from evenhand.errors import InputError
 from evenhand.systems.gridengine.adapter.acting import answer_of, checked, commands_of, said_of
-from evenhand.systems.gridengine.adapter.details import (
-    DETAILS,
-    details_in_parts,
-    details_of,
-    details_of_each,
-)
+from evenhand.systems.gridengine.adapter.details import details_of, details_of_each
+from evenhand.systems.gridengine.adapter.following import MACHINES, TASKS, Follower
 from evenhand.systems.gridengine.adapter.rights import rights_of
 from evenhand.systems.gridengine.adapter.standing import standing_of
 
@@ -28,15 +24,11 @@ if TYPE_CHECKING:
 
 __all__ = ["GridEngine"]
 
-_HOSTS_LAST = 300.0  # seconds for which capacities of hosts are not asked for again
 _UNKNOWN = {"P": "preempt", "N": "enhanced_suspend"}
 _NAMED = 5  # jobs of a notice
 _NOT_RESTARTABLE = "not restartable"  # says qmod -rj
 
-# Times without a zone are of the zone in which the command runs.
-_TASKS = ("env", "TZ=UTC0", "qstat", "-xml", "-u", "*", "-r", "-g", "t")
-_SYSTEM_HOLD = (*_TASKS, "-s", "hs")
-_MACHINES = ("qhost", "-xml", "-F", "-q")
+_SYSTEM_HOLD = (*TASKS, "-s", "hs")
 
 
 class GridEngine:
@@ -94,7 +86,7 @@ class GridEngine:
         self.left_out: dict[str, list[str]] = {}
         self._identity: str | None = None
         self._notices: dict[str, list[str]] = {}
-        self._hosts: tuple[float, tuple[str, ...], str] | None = None
+        self._follower = Follower(self._ask, self._result)
         self._rerun: dict[str, bool] | None = None  # of queues
         self._staying: set[str] = set()  # jobs that it has refused to send back to the queue
 
@@ -144,8 +136,33 @@ class GridEngine:
         -----
         `seconds` says afterwards how long Grid Engine's own commands took.
         """
+        return self.follow(leaving or {})
+
+    def follow(self, leaving: Mapping[str, str], about: Collection[str] | None = None) -> Snapshot:
+        """Read the cluster as `snapshot` does, or what has changed since the last call.
+
+        Parameters
+        ----------
+        leaving : mapping of str to str
+            As of `snapshot`.
+        about : collection of str or None
+            Jobs that are read anew in any case. None: all is read, and noted for the next calls.
+
+        Returns
+        -------
+        Snapshot
+
+        Raises
+        ------
+        AdapterError
+            As `snapshot`.
+
+        Notes
+        -----
+        The listing of all tasks says which jobs have changed; only of these ``qstat -j`` is asked.
+        """
         self.seconds = {}
-        reading = self._read(leaving or {})
+        reading = self._read(leaving, about)
         self.left_out = {why: list(names) for why, names in reading.left_out.items()}
         self._notices["jobs"] = [
             f"{_some(self.left_out[why])} asking for {why} wait and are left out: which jobs would give way"
@@ -163,63 +180,23 @@ class GridEngine:
         )
         return reading.snapshot
 
-    def _read(self, leaving: Mapping[str, str]) -> Reading:
-        from evenhand.systems.gridengine.text.reading import read
+    def _read(self, leaving: Mapping[str, str], about: Collection[str] | None) -> Reading:
+        from evenhand.systems.gridengine.text.reading import reading_of
 
         now = self.clock()
-        texts = {
-            "complexes": self._ask("qconf", "-sc"),
-            "queues": self._ask("qconf", "-sq", "*"),
-            "jobs": self._ask(*_TASKS),
-            "details": self._ask(*DETAILS, "*"),
-            "machines": self._ask(*_MACHINES),
-            "parallel": self._each("-spl", "-sp"),
-        }
-        hosts = self._capacities()
-
-        def reading_without(unread: Mapping[str, str]) -> Reading:
-            return read(
-                **texts,
-                hosts=hosts,
-                now=now,
+        try:
+            reading = reading_of(
+                self._follower.texts(about, now),
+                now,
                 aapre={"slots": self.suspended_slots_are_free},
-                utc=True,
                 leaving=leaving,
                 subordination=False,
                 staying=() if self.force else self._staying,
-                unread=unread,
             )
-
-        try:
-            try:
-                reading = reading_without({})
-            except InputError as error:
-                if error.problems[0].table != "qstat -xml -j":
-                    raise
-                texts["details"], unread = details_in_parts(self._ask, texts["jobs"])
-                reading = reading_without(unread)
         except InputError as error:
             raise AdapterError(f"what Grid Engine says cannot be read: {error.problems[0]}") from error
         self._rerun = {name: queue["rerun"] for name, queue in reading.settings["queues"].items()}
         return reading
-
-    def _capacities(self) -> str:
-        """Return ``qconf -se`` of all hosts; asked for anew when hosts come or go, and now and then."""
-        names = tuple(self._ask("qconf", "-sel").split())
-        known = self._hosts
-        if known is None or known[1] != names or not 0 <= self.clock() - known[0] < _HOSTS_LAST:
-            text = "\n".join(self._ask("qconf", "-se", name) for name in ("global", *names))
-            self._hosts = known = (self.clock(), names, text)
-        return known[2]
-
-    def _each(self, listing: str, showing: str) -> str:
-        """Return the configuration of each object that a listing names; nothing where there is none."""
-        result = self._result("qconf", listing)
-        if result.status != 0:
-            if result.status is None or "defined" not in result.err + result.out:
-                raise AdapterError(f"qconf {listing}: {said_of(result)}")
-            return ""
-        return "\n".join(self._ask("qconf", showing, name) for name in result.out.split())
 
     def policy(self, preset: str = "upstream", **changes: Any) -> GridEnginePolicy:
         """Return the rules of this cluster as it has them now.
@@ -312,7 +289,7 @@ class GridEngine:
         wanted = list(dict.fromkeys(map(checked, names)))
         if not wanted:
             return {}
-        tasks = self._tasks(_TASKS)
+        tasks = self._tasks(TASKS)
         held, rerun = self._tasks(_SYSTEM_HOLD), self._queues_rerun()
         details, unread = details_of_each(self._ask, wanted)
         found = {}
@@ -362,7 +339,7 @@ class GridEngine:
         AdapterError
             If a command fails.
         """
-        tasks = self._tasks(_TASKS)
+        tasks = self._tasks(TASKS)
         task = tasks.get(checked(name))
         if task is None or not task.parts:
             return False
@@ -371,7 +348,7 @@ class GridEngine:
         from evenhand.systems.gridengine.text.machines import read_machines
 
         try:
-            machines = read_machines(self._ask(*_MACHINES))
+            machines = read_machines(self._ask(*MACHINES))
         except InputError as error:
             raise AdapterError(f"qhost: {error.problems[0]}") from error
         slots = {f"{i.queue}@{m.name}": i.slots for m in machines.values() for i in m.instances}

@@ -31,7 +31,7 @@ from evenhand.systems.gridengine.text.machines import read_machines
 if TYPE_CHECKING:
     from evenhand.systems.base import Policy
 
-__all__ = ["Reading", "Source", "queue_settings", "read"]
+__all__ = ["Reading", "Source", "queue_settings", "read", "reading_of"]
 
 #: A text, or (path-like) the file that has it.
 Source = str | os.PathLike[str]
@@ -196,6 +196,24 @@ def read(
         not_read,
     )
     settings = {} if scheduler is None else read_scheduler(_text(scheduler))
+    return reading_of(
+        texts, at, settings, aapre=aapre, leaving=leaving, subordination=subordination, staying=staying
+    )
+
+
+@resting_collector()
+def reading_of(
+    texts: Texts,
+    at: float,
+    settings: dict[str, Any] | None = None,
+    *,
+    aapre: bool | Mapping[str, bool] = True,
+    leaving: Mapping[str, str] | None = None,
+    subordination: bool = True,
+    staying: Collection[str] = (),
+) -> Reading:
+    """Return what texts that were read add up to, as `read`."""
+    settings = settings or {}
     if texts.queues:
         settings["queues"] = queue_settings(texts.queues, subordination=subordination)
     builder = Builder(

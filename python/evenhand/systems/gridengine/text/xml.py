@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from xml.parsers import expat
 
+from evenhand.building.jsontable import resting_collector
 from evenhand.building.problems import shorten
 from evenhand.systems.gridengine.text.values import Found
 
@@ -48,6 +49,7 @@ class Element:
         return "" if found is None else found.text
 
 
+@resting_collector()
 def parse(text: str, command: str, *roots: str) -> Element:
     """Return the root element of a text."""
     reader = _Reader(command)
