@@ -46,6 +46,7 @@ class Passes:
         self.tables, self.settings, self.plan = tables, settings, plan
         self.state: Any = None
         self.preempted: dict[str, str] = {}
+        self.graced: set[str] = set()  # of them, those that leave after a grace time
         self.started: dict[str, list[str]] = {}
         self.beneficiaries: dict[str, list[str]] = {}
         self.first: dict[str, Any] | None = None
@@ -55,7 +56,7 @@ class Passes:
         """Let passes run, and victims end, in the order in which a controller's did.
 
         What no later event ends (the controller did not preempt it, or did so earlier) ends before the
-        next main pass.
+        next main pass; with a grace time, after which a later pass ends it, only by an event.
         """
         for place, event in enumerate(events):
             ends = {(event.job, event.node)}
@@ -68,11 +69,11 @@ class Passes:
                 self.run(event.what)
 
     def _leaving(self) -> set[tuple[str, str]]:
-        """Return which victims are to end, and where."""
+        """Return which victims without grace time are to end, and where."""
         return {
             (row["operation"], row["node"])
             for row in self.tables["allocations"]
-            if row.get("state") == "preempting"
+            if row.get("state") == "preempting" and row["operation"] not in self.graced
         }
 
     def run(self, name: str) -> None:
@@ -86,6 +87,7 @@ class Passes:
             if d["action"] == "preempt":
                 self.preempted[job] = STATES[d["mode"]]
                 told.setdefault(str(d["beneficiary"]["operation"]), []).append(job)
+                self.graced |= {job} if d["grace"] else set()
                 self._leave(d)
             elif d["action"] == "start":
                 starts.setdefault(job, []).append(str(d["node"]))
@@ -104,7 +106,7 @@ class Passes:
     def _leave(self, decision: Mapping[str, Any]) -> None:
         for row in self.tables["allocations"]:
             if row["name"] == decision["allocation"]:
-                row |= {"state": "preempting", "deadline": self.tables["now"]}
+                row |= {"state": "preempting", "deadline": decision["until"]}
                 row["beneficiary"] = {"operation": decision["beneficiary"]["operation"]}
 
     def _start(self, decision: Mapping[str, Any]) -> None:

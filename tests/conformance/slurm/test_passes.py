@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.conformance.slurm.passes import Event, Passes, engine_plan
 from tests.live.slurm.order import read
 
-SETTINGS = {
+SETTINGS: dict[str, Any] = {
     "PreemptType": "preempt/partition_prio",
     "PreemptMode": "REQUEUE",
     "SchedulerType": "sched/backfill",
@@ -16,7 +18,7 @@ SETTINGS = {
 MAIN, BACKFILL = "main", "backfill"
 
 
-def played(*events: Event) -> Passes:
+def played(*events: Event, settings: dict[str, Any] = SETTINGS) -> Passes:
     """Two low jobs run on a node each; two high ones want one each."""
     names = {"a": "n1", "b": "n2"}
     tables = {
@@ -36,7 +38,7 @@ def played(*events: Event) -> Passes:
             {"name": f"{job}?", "operation": job, "resources": {"cpu": 1}, "duration": 600} for job in "xy"
         ],
     }
-    world = Passes(tables, SETTINGS, engine_plan)
+    world = Passes(tables, settings, engine_plan)
     world.follow(events)
     return world
 
@@ -73,6 +75,19 @@ def test_what_the_controller_did_not_end_ends_before_the_next_main_pass(
 def test_an_end_of_another_job_or_node_ends_nothing() -> None:
     for other in (end(2, "b", "n1"), end(2, "a", "n2")):
         assert played(Event(1, MAIN), other, Event(2, BACKFILL)).started == {}
+
+
+def test_after_a_grace_time_a_victim_ends_only_where_the_controller_ended_it() -> None:
+    tiers = {"low": {"PriorityTier": 1, "GraceTime": 5}, "high": {"PriorityTier": 10}}
+    settings = {**SETTINGS, "partitions": tiers}
+    passes = [Event(1, MAIN), Event(10, MAIN)]
+    assert played(*passes, settings=settings).started == {}
+    assert played(*passes, end(11, "a", "n1"), Event(11, MAIN), settings=settings).started == {"x": ["n1"]}
+
+
+def test_tasks_of_arrays_end_by_their_names() -> None:
+    text = "[1970-01-02T00:00:01.250] debug2: _slurm_rpc_epilog_complete: JobId=17_2(19) Node=n3\n"
+    assert [(e.job, e.node) for e in read(text, float("inf"))] == [("17_2", "n3")]
 
 
 LOG = """\

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -77,6 +78,32 @@ class Cell:
             self.run("qconf", "-aattr", "queue", "ckpt_list", "saves", queue)
             self.run("qconf", "-aattr", "queue", "pe_list", "threads", queue)
         self.subordinate("NONE")
+
+    def stop_master(self) -> None:
+        """End the qmaster, as a crash does; daemons of hosts and their jobs stay."""
+        places = (self.folder / "qmaster.pid", self.folder / "spool" / "qmaster" / "qmaster.pid")
+        (place, *_) = [place for place in places if place.exists() and place.read_text().strip()]
+        pid = int(place.read_text())
+        os.kill(pid, signal.SIGKILL)
+        until = time.monotonic() + 60
+        while Path(f"/proc/{pid}").exists():
+            assert time.monotonic() < until, "qmaster does not end"
+            time.sleep(0.05)
+
+    def start_master(self) -> None:
+        """Start it again, and wait until it answers."""
+        pid = str(self.folder / "qmaster.pid")
+        subprocess.run(
+            ["/usr/lib/gridengine/sge_qmaster"],
+            env=self.environment | {"SGE_MASTER_PIDFILE": pid},
+            stdin=subprocess.DEVNULL,
+            check=True,
+            cwd="/",
+        )
+        until = time.monotonic() + 120
+        while "error" in self.run("qconf", "-sh", check=False):
+            assert time.monotonic() < until, "qmaster does not answer"
+            time.sleep(0.2)
 
     def edit(self, shows: str, takes: str, name: str, changes: dict[str, str], *more: str) -> None:
         text = self.run("qconf", shows, *more)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,15 @@ from evenhand.adapters import AdapterError
 from evenhand.adapters.commands import Result, Subprocesses
 from evenhand.adapters.gridengine import GridEngine
 from evenhand.cli import main
+from evenhand.errors import InputError
 from evenhand.testing.adapters import check_adapter
 from tests.live.gridengine.conftest import USER, Cell, as_user
 from tests.live.gridengine.drive import RULES
+from tests.live.outage import Outage
 
 pytestmark = pytest.mark.live
+
+LONG = 24 * 3600
 
 
 def driver(folder: Path, adapter: GridEngine | None = None, **more: Any) -> Driver:
@@ -232,3 +237,36 @@ def test_tasks_of_an_array(cell: Cell) -> None:
         assert after[name] == before[name]
     assert adapter.do("release", names[1], "").status == "done"
     assert adapter.look(names)[names[1]].state in ("pending", "running")
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before_the_command", "after_it"])
+def test_a_restart_of_qmaster_within_a_step(before: bool, cell: Cell, tmp_path: Path) -> None:
+    """The driver goes on where it was once qmaster answers: one job leaves, once, and has its place back."""
+    low, high = full(cell), urgent(cell, seconds=LONG)
+    outage = Outage(cell.stop_master, cell.start_master, "-rj", before=before)
+    adapter = GridEngine(runner=outage)
+    adapter.identity = "gridengine"
+    until = time.monotonic() + 600
+    with driver(tmp_path, adapter, timing=Timing(start=120.0, settle=8.0, poll=0.5)) as driving:
+        while cell_states(cell).get(high) not in ("r", "t") or driving.book.open or driving.book.owed:
+            assert time.monotonic() < until, cell.states()
+            with contextlib.suppress(AdapterError):
+                driving.recover()
+                driving.act(eh.plan(driving.snapshot(), adapter.policy(**RULES)))
+            time.sleep(0.5)
+    assert len(outage.failed) == 3
+    states = cell.states()
+    assert set(states) == {*low, high}
+    assert sum("R" in states[name] for name in low) == 1
+    assert not set("hsS") & set("".join(states.values()))
+    steps = [line for line in read(tmp_path / "journal") if line["kind"] in ("step", "end")]
+    assert [line["kind"] for line in steps[-2:]] == ["step", "end"]
+    assert steps[-1]["outcome"] == "started"
+
+
+def cell_states(cell: Cell) -> dict[str, str]:
+    """Return states where qmaster answers."""
+    try:
+        return cell.states()
+    except (AssertionError, InputError):
+        return {}

@@ -14,17 +14,20 @@ from evenhand.act.book import Book
 from evenhand.act.journal import read
 from tests.live.gridengine import drive
 from tests.live.gridengine.conftest import Cell
+from tests.live.kills import MOMENTS, longest_wait, written
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
-KILLS = 20
+KILLS = 50
 #: Seconds after which something hangs, however busy the machine is.
 PATIENCE = 1800.0
+#: Seconds that the scheduler may take to start a job for which there is room.
+START = 120.0
 #: Longer than the test takes on the slowest machine: no victim ends by itself, so one that is gone is lost.
 LONG = 24 * 3600
 
 
-def test_twenty_kills(cell: Cell, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fifty_kills(cell: Cell, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No job is lost, doubled, left suspended or left held; every eviction has an end with a reason."""
     spawn = multiprocessing.get_context("forkserver")
     spawn.set_forkserver_preload(
@@ -39,34 +42,33 @@ def test_twenty_kills(cell: Cell, tmp_path: Path, capsys: pytest.CaptureFixture[
         time.sleep(0.2)
     time.sleep(2.1)
     high: list[str] = []
+    deaths: list[float] = []
     seed = random.randrange(10**9)
     chance, kills, begun_at = random.Random(seed), 0, time.monotonic()
     for number in range(KILLS):
         crowd(cell, high)
-        high.append(cell.submit("-p", "100", "-R", "y", seconds=1))
-        options = {"action": "C" if number % 3 == 2 else "R"}
+        if not any("q" in state for name, state in cell.states().items() if name in high):
+            high.append(cell.submit("-p", "100", "-R", "y", seconds=1))
+        options = {"action": "C" if number % 3 == 2 else "R", "start": START}
+        moment = chance.choice(MOMENTS)
+        before, until = written(text_of(tmp_path), moment), time.monotonic() + 60
         driver = spawn.Process(target=drive.run, args=(cell.names, str(tmp_path), 0, options))
         driver.start()
-        # In the midst of a step: once it has begun, or once a job is about to be asked to leave.
-        kind = "step" if number % 4 == 1 else "intent"
-        written, until = count(tmp_path / "journal", kind), time.monotonic() + 60
-        if number % 4:
-            while count(tmp_path / "journal", kind) == written and time.monotonic() < until:
-                driver.join(0.005)
-            driver.join(chance.uniform(0.0, 0.6 if number % 4 < 3 else 3.0))
-        else:
-            driver.join(chance.uniform(0.3, 5.0))
+        while written(text_of(tmp_path), moment) == before and time.monotonic() < until:
+            driver.join(0.005)
+        driver.join(chance.choice([0.0, chance.uniform(0.0, 0.5), chance.uniform(0.0, 5.0)]))
         if driver.is_alive():
             driver.kill()
             kills += 1
         driver.join()
+        deaths.append(time.time())
     took = time.monotonic() - begun_at
     busy, until = True, time.monotonic() + PATIENCE
     while busy and time.monotonic() < until:
-        options = {"forget": 20.0}
-        driver = spawn.Process(target=drive.run, args=(cell.names, str(tmp_path), 3, options))
+        driver = spawn.Process(target=drive.run, args=(cell.names, str(tmp_path), 3, {"start": START}))
         driver.start()
         driver.join(PATIENCE)
+        deaths.append(time.time())
         assert driver.exitcode == 0
         book = summed(tmp_path / "journal")
         waiting = [name for name in high if "q" in cell.states().get(name, "")]
@@ -79,17 +81,20 @@ def test_twenty_kills(cell: Cell, tmp_path: Path, capsys: pytest.CaptureFixture[
     errors = tmp_path / "errors"
     lost = set(victims) - set(tasks)
     went = [name for name in victims if name not in lost and "R" in tasks[name].state]
+    waited = longest_wait(lines, deaths)
     with capsys.disabled():
         print(
             f"\nseed {seed}: {kills} kills in {took:.0f} s, {len(high)} urgent jobs,"
             f" {sum(ends.values())} steps {dict(ends)}, {len(intents)} evictions asked for,"
             f" {len(went)} of {len(victims)} victims went"
             f" back to the queue, refused {dict(book.refusals)}, {len(lines)} lines,"
+            f" at most {waited:.1f} s for what another driver left,"
             f" {len(errors.read_text().splitlines()) if errors.exists() else 0} rounds without an answer"
         )
     assert not lost
     assert kills >= KILLS * 0.9
     assert len(went) >= 4
+    assert waited <= 30.0
     assert not book.open
     assert not book.owed
     assert len(tasks) == len(victims) + len(set(tasks) & set(high)), "doubled"
@@ -111,18 +116,17 @@ def running(cell: Cell) -> int:
 
 
 def crowd(cell: Cell, high: list[str]) -> None:
-    """Wait until no slot is free and no urgent job waits, so that the next one needs room."""
-    until = time.monotonic() + 20
-    while time.monotonic() < until:
-        states = cell.states()
-        if running(cell) == 4 and not any("q" in states.get(name, "") for name in high):
-            return
+    """Wait until no slot is free, and no urgent job runs that would end and free one."""
+    until = time.monotonic() + PATIENCE
+    while running(cell) < 4 or any("q" not in state for n, state in cell.states().items() if n in high):
+        assert time.monotonic() < until, cell.states()
         time.sleep(0.1)
 
 
-def count(journal: Path, kind: str) -> int:
-    """Count the lines of a kind."""
-    return journal.read_bytes().count(f'"kind": "{kind}"'.encode()) if journal.exists() else 0
+def text_of(folder: Path) -> str:
+    """Return the journal."""
+    path = folder / "journal"
+    return path.read_text() if path.exists() else ""
 
 
 def summed(path: Path) -> Book:

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -45,8 +45,11 @@ class Cluster:
         port: int = 0,
         nodes: int = 8,
         extra: str = "",
+        files: Mapping[str, str] | None = None,
     ) -> None:
         self.folder, self.script = folder, script
+        for name, text in (files or {}).items():
+            (folder / name).write_text(text)
         self.conf = str(folder / "slurm.conf")
         self.completions = folder / "jobcomp.log"
         self.environment = dict(
@@ -173,8 +176,16 @@ class Accounted:
 
 
 @contextmanager
-def started_with_accounts(port: int, *, nasty: bool, lines: str, **environment: str) -> Iterator[Accounted]:
-    """Run a cluster with a database; `lines` go into its slurm.conf."""
+def started_with_accounts(
+    port: int,
+    *,
+    nasty: bool,
+    lines: str,
+    beyond: int = 12,
+    files: Mapping[str, str] | None = None,
+    **environment: str,
+) -> Iterator[Accounted]:
+    """Run a cluster with a database; `lines` go into its slurm.conf, the database's ports lie `beyond`."""
     script = emulator()
     if lacking():
         pytest.skip(lacking())
@@ -182,8 +193,8 @@ def started_with_accounts(port: int, *, nasty: bool, lines: str, **environment: 
         folder = Path(place)
         folder.chmod(0o755)
         names = with_users(folder) if nasty else {}
-        database = Database(folder / "database", port + 12, **names)
-        cluster = Cluster(folder, script)
+        database = Database(folder / "database", port + beyond, **names)
+        cluster = Cluster(folder, script, files=files)
         extra = f"{cluster.environment['EMU_EXTRA']}\n{database.lines}\n{lines}"
         cluster.environment |= {**names, "EMU_PORT": str(port), "EMU_EXTRA": extra, **environment}
         try:

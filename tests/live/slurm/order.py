@@ -12,8 +12,10 @@ _RELEASED = "update_part: setting state_up to 3 "
 _EVENTS = {
     "main": re.compile(r"sched: Running job scheduler for "),
     "backfill": re.compile(r"_attempt_backfill: beginning$"),
-    "end": re.compile(r"_slurm_rpc_epilog_complete: JobId=(\d+) Node=(\S+)"),
+    "end": re.compile(r"_slurm_rpc_epilog_complete: JobId=(\d+(?:_\d+)?)(?:\(\d+\))? Node=(\S+)"),
 }
+
+_ACTIONS = re.compile("Allocate |Started |preempt|reempted|equeu")
 
 
 def write_down(cluster: Cluster) -> None:
@@ -42,6 +44,14 @@ def events(cluster: Cluster, since: int, until: float) -> list[Event]:
         log.seek(since)
         text = log.read().decode("utf-8", "replace")
     return read(text[text.rindex(_RELEASED) :], until)
+
+
+def actions(cluster: Cluster, since: int) -> list[str]:
+    """Return the lines of the log on what the controller started and preempted, for beside a difference."""
+    with (cluster.folder / "slurmctld.log").open("rb") as log:
+        log.seek(since)
+        text = log.read().decode("utf-8", "replace")
+    return [line for line in text[text.rindex(_RELEASED) :].splitlines() if _ACTIONS.search(line)]
 
 
 def read(text: str, until: float) -> list[Event]:

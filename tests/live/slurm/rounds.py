@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
-from tests.live.slurm.conftest import Cluster
+from tests.live.slurm.conftest import Cluster, emulator, started
 
 GROUPS, WIDTH, CPUS = 4, 4, 4
 TIERS = (1, 5, 10, 20)
@@ -17,7 +18,7 @@ WATCH = 30.0
 
 @dataclass(frozen=True)
 class Queued:
-    """A job: where it runs, or on how many nodes it wants to."""
+    """A job: where it runs, or on how many nodes it wants to; further options; of an array, its tasks."""
 
     partition: str
     cpus: int
@@ -25,6 +26,9 @@ class Queued:
     priority: int
     nodes: tuple[str, ...] = ()
     count: int = 1
+    most: int = 0
+    more: tuple[str, ...] = ()
+    tasks: int = 0
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ class Group:
 
 @dataclass
 class Seen:
-    """What started and what was preempted of a group, by the places of the jobs."""
+    """What started and what was preempted of a group, by the places of the jobs and tasks."""
 
     started: set[int] = field(default_factory=set)
     preempted: set[int] = field(default_factory=set)
@@ -59,18 +63,30 @@ def layout(chance: random.Random) -> list[dict[str, str]]:
     return groups
 
 
-def options(groups: list[dict[str, str]]) -> dict[str, Any]:
-    """Return what the cluster of all groups is started with."""
-    lines = [
+PREEMPTION = "PreemptType=preempt/partition_prio\nPreemptMode=REQUEUE"
+
+
+def lines_of(groups: list[dict[str, str]]) -> str:
+    """Return the lines of all partitions."""
+    return "\n".join(
         f"PartitionName={name} {said} MaxTime=INFINITE State=UP"
         for one in groups
         for name, said in one.items()
-    ]
-    return {
-        "partitions": "\n".join(lines),
-        "preemption": "PreemptType=preempt/partition_prio\nPreemptMode=REQUEUE",
-        "expiry": 120,
-    }
+    )
+
+
+@contextmanager
+def started_for(groups: list[dict[str, str]]) -> Iterator[Cluster]:
+    """Run the cluster of all groups."""
+    with started(
+        emulator(),
+        port=20,
+        nodes=GROUPS * WIDTH,
+        partitions=lines_of(groups),
+        preemption=PREEMPTION,
+        expiry=120,
+    ) as cluster:
+        yield cluster
 
 
 def nodes_of(said: str) -> list[str]:
@@ -103,14 +119,26 @@ def draw(chance: random.Random, partitions: dict[str, str]) -> Group:
     return Group(partitions, tuple(running), tuple(waiting))
 
 
-def submit(cluster: Cluster, job: Queued) -> str:
+def submit(cluster: Cluster, job: Queued) -> list[str]:
+    """Return the names of what comes: of an array, those of its tasks."""
     where = ("-w", ",".join(job.nodes)) if job.nodes else ()
     rank = (f"--priority={job.priority}",) if job.priority else ()
-    return cluster.run(
-        *("sbatch", "--parsable", "-p", job.partition, "-N", str(len(job.nodes) or job.count)),
+    count = f"{job.count}-{job.most}" if job.most else str(len(job.nodes) or job.count)
+    array = (f"--array=1-{job.tasks}",) if job.tasks else ()
+    name = cluster.run(
+        *("sbatch", "--parsable", "-p", job.partition, "-N", count, *array, *job.more),
         *(f"--ntasks-per-node={job.cpus}", "--mem-per-cpu=10", "-t", str(job.minutes), *where, *rank),
         *("-o", "/dev/null", "-D", "/tmp", "--wrap", "sleep 900"),
     ).strip()
+    return [f"{name}_{task + 1}" for task in range(job.tasks)] or [name]
+
+
+def standings(cluster: Cluster) -> dict[str, tuple[str, bool]]:
+    """Return states of jobs by name, tasks of arrays one by one, and whether they have been preempted."""
+    columns = "jobarrayid:|,state:|,restartcnt:|,preempttime:|"
+    text = cluster.run("squeue", "-a", "-r", "-h", "-t", "all", "-O", columns)
+    rows = (line.split("|") for line in text.splitlines())
+    return {name: (state, restarts != "0" or at != "N/A") for name, state, restarts, at, *_ in rows}
 
 
 def switch(cluster: Cluster, groups: list[Group], state: str) -> None:
@@ -131,22 +159,28 @@ def fill(cluster: Cluster, groups: list[Group]) -> list[list[str]]:
     """Let what runs run; return the names of each group's jobs."""
     cluster.clear()
     switch(cluster, groups, "UP")
-    names = [[submit(cluster, job) for job in group.running] for group in groups]
-    cluster.wait([name for some in names for name in some], "RUNNING", seconds=120)
-    return names
+    names = [[name for job in group.running for name in submit(cluster, job)] for group in groups]
+    until = time.monotonic() + 120
+    while True:
+        found = standings(cluster)
+        waits = [name for some in names for name in some if found[name][0] != "RUNNING"]
+        if not waits:
+            return names
+        assert time.monotonic() < until, waits
+        time.sleep(0.1)
 
 
 def watch(cluster: Cluster, running: list[list[str]], waiting: list[list[str]], until: float) -> list[Seen]:
     """Return what became of each group's jobs once the watch is over."""
     time.sleep(max(until - time.monotonic(), 0))
-    jobs = cluster.jobs()
+    jobs = standings(cluster)
     found = []
     for runs, waits in zip(running, waiting, strict=True):
         seen = Seen()
         for place, name in enumerate(runs):
-            job = jobs[name]
-            if job["job_state"] in ("PREEMPTED", "COMPLETING") or job["restart_cnt"]:
+            state, preempted = jobs[name]
+            if state in ("PREEMPTED", "COMPLETING") or preempted:
                 seen.preempted.add(place)
-        seen.started = {place for place, name in enumerate(waits) if jobs[name]["job_state"] == "RUNNING"}
+        seen.started = {place for place, name in enumerate(waits) if jobs[name][0] == "RUNNING"}
         found.append(seen)
     return found

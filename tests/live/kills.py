@@ -1,0 +1,64 @@
+"""What the journals of drivers that were killed say: how long a beneficiary waits for what is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+__all__ = ["MOMENTS", "longest_wait", "written"]
+
+#: What a driver that is killed has just written: it reads, begins a step, asks, knows, gives back.
+MOMENTS = (
+    ('"kind": "run"',),
+    ('"kind": "step"',),
+    ('"kind": "intent"', '"action": "requeue_hold"'),
+    ('"kind": "outcome"', '"action": "requeue_hold"'),
+    ('"kind": "victim"', '"answer": "left"'),
+    ('"kind": "intent"', '"action": "release"'),
+)
+
+
+def written(journal: str, moment: Sequence[str]) -> int:
+    """Return how many lines of a journal have all words of a moment."""
+    return sum(all(word in line for word in moment) for line in journal.splitlines())
+
+
+def longest_wait(lines: Sequence[dict[str, Any]], deaths: Sequence[float]) -> float:
+    """Return the longest time in which a driver did nothing for a beneficiary whose step another left open.
+
+    Parameters
+    ----------
+    lines
+        Of the journal.
+    deaths
+        When drivers ended, in seconds since 1970.
+
+    Notes
+    -----
+    A driver has done something once it knows that all victims left (then the cluster lets the beneficiary
+    start), ends the step as one that started or as that of a job that does not wait any more, or begins or
+    refuses another step for the same job.
+    """
+    longest = 0.0
+    open_: dict[int, tuple[str, set[str]]] = {}  # beneficiaries, and victims that may still be there
+    waits: dict[str, float] = {}  # beneficiaries of steps that an earlier driver left open; since when
+    death = float("inf")
+    for line in lines:
+        kind = line["kind"]
+        if line["t"] > death:
+            longest = max([longest, *(death - since for since in waits.values())])
+            waits, death = {}, float("inf")
+        if kind == "run":
+            death = min((t for t in deaths if t >= line["t"]), default=float("inf"))
+            waits = {job: line["t"] for job, victims in open_.values() if victims}
+        elif kind == "step":
+            open_[line["step"]] = line["beneficiary"], {victim["job"] for victim in line["victims"]}
+        job, victims = open_.get(line.get("step", -1), (line.get("beneficiary", ""), set()))
+        if kind == "victim" and line.get("answer") in ("left", "gone"):
+            victims.discard(line["job"])
+        elif kind == "end":
+            del open_[line["step"]]
+        ended = kind == "end" and (line["outcome"] == "started" or line.get("failures"))
+        if kind in ("step", "refused") or ended or (kind == "victim" and not victims):
+            longest = max(longest, line["t"] - waits.pop(job, line["t"]))
+    return longest
