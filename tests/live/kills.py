@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-__all__ = ["MOMENTS", "longest_wait", "written"]
+__all__ = ["MOMENTS", "longest_wait", "text_of", "written"]
 
 #: What a driver that is killed has just written: it reads, begins a step, asks, knows, gives back.
 MOMENTS = (
@@ -16,6 +17,12 @@ MOMENTS = (
     ('"kind": "victim"', '"answer": "left"'),
     ('"kind": "intent"', '"action": "release"'),
 )
+
+
+def text_of(folder: Path) -> str:
+    """Return the journal in a folder; empty where there is none."""
+    path = folder / "journal"
+    return path.read_text() if path.exists() else ""
 
 
 def written(journal: str, moment: Sequence[str]) -> int:

@@ -14,7 +14,7 @@ from evenhand.act.book import Book
 from evenhand.act.journal import read
 from tests.live.gridengine import drive
 from tests.live.gridengine.conftest import Cell
-from tests.live.kills import MOMENTS, longest_wait, written
+from tests.live.kills import MOMENTS, longest_wait, text_of, written
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
@@ -121,12 +121,6 @@ def crowd(cell: Cell, high: list[str]) -> None:
     while running(cell) < 4 or any("q" not in state for n, state in cell.states().items() if n in high):
         assert time.monotonic() < until, cell.states()
         time.sleep(0.1)
-
-
-def text_of(folder: Path) -> str:
-    """Return the journal."""
-    path = folder / "journal"
-    return path.read_text() if path.exists() else ""
 
 
 def summed(path: Path) -> Book:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -95,6 +96,24 @@ class Cluster:
             *("sbatch", "--parsable", "-p", partition, "-N1", "-n", str(cpus), "--mem=50", "-t", "60"),
             *("-o", "/dev/null", "-D", "/tmp", *more, "--wrap", f"sleep {seconds}"),
         ).strip()
+
+    def stop_controller(self) -> None:
+        """End the controller, which writes its state down; daemons of nodes and their jobs stay."""
+        place = self.folder / "slurmctld.pid"
+        pid = int(place.read_text())
+        os.kill(pid, signal.SIGTERM)
+        until = time.monotonic() + 60
+        while place.exists() or Path(f"/proc/{pid}").exists():
+            assert time.monotonic() < until, "slurmctld does not end"
+            time.sleep(0.05)
+
+    def start_controller(self) -> None:
+        """Start it again, and wait until it answers."""
+        self.run("slurmctld", "-f", self.conf)
+        until = time.monotonic() + 120
+        while "UP" not in self.run("scontrol", "ping", check=False):
+            assert time.monotonic() < until, "slurmctld does not answer"
+            time.sleep(0.2)
 
     def jobs(self) -> dict[str, dict[str, Any]]:
         import json

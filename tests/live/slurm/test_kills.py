@@ -12,6 +12,7 @@ import pytest
 
 from evenhand.act.book import Book
 from evenhand.act.journal import read
+from tests.live.kills import MOMENTS, longest_wait, text_of, written
 from tests.live.slurm import drive
 from tests.live.slurm.conftest import Cluster
 from tests.live.slurm.test_several import USERS
@@ -19,6 +20,10 @@ from tests.live.slurm.test_several import USERS
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
 KILLS = 50
+#: Seconds after which something hangs, however busy the machine is.
+PATIENCE = 1800.0
+#: Seconds that the scheduler may take to start a job for which there is room.
+START = 120.0
 LIVE = ("PENDING", "RUNNING", "COMPLETING")
 
 
@@ -31,9 +36,10 @@ def test_fifty_kills(
     spawn.set_forkserver_preload(["evenhand.act", "evenhand.systems.slurm.adapter.live", "evenhand.policies"])
     # More than there is room for: who leaves has followers. Steps about jobs of one user do not run at once.
     low = [cluster.submit(2, f"--uid={USERS[n % len(USERS)]}") for n in range(40)]
-    options = {"several": several}
+    options = {"several": several, "start": START}
     cluster.wait(low[:16], "RUNNING")
     high: list[str] = []
+    deaths: list[float] = []
     seed = random.randrange(10**9)
     chance = random.Random(seed)
     kills = 0
@@ -47,8 +53,9 @@ def test_fifty_kills(
         driver = spawn.Process(target=drive.run, args=(cluster.conf, str(tmp_path), 0, options))
         driver.start()
         if number % 2:  # in the midst of a step
-            begun, until = begins(tmp_path / "journal"), time.monotonic() + 3
-            while begins(tmp_path / "journal") == begun and time.monotonic() < until:
+            moment = chance.choice(MOMENTS)
+            before, until = written(text_of(tmp_path), moment), time.monotonic() + 60
+            while written(text_of(tmp_path), moment) == before and time.monotonic() < until:
                 driver.join(0.002)
             driver.join(chance.uniform(0.0, 0.15))
         else:
@@ -57,14 +64,14 @@ def test_fifty_kills(
             driver.kill()
             kills += 1
         driver.join()
+        deaths.append(time.time())
     busy = True
-    until = time.monotonic() + 180
+    until = time.monotonic() + PATIENCE
     while busy and time.monotonic() < until:
-        driver = spawn.Process(
-            target=drive.run, args=(cluster.conf, str(tmp_path), 3, options | {"forget": 20.0})
-        )
+        driver = spawn.Process(target=drive.run, args=(cluster.conf, str(tmp_path), 3, options))
         driver.start()
-        driver.join(90)
+        driver.join(PATIENCE)
+        deaths.append(time.time())
         assert driver.exitcode == 0
         book = summed(tmp_path / "journal")
         waiting = [name for name, job in cluster.jobs().items() if name in high and job["job_state"] in LIVE]
@@ -78,6 +85,7 @@ def test_fifty_kills(
     evicted = {name: jobs[name]["restart_cnt"] for name in low}
     ends = Counter(x["outcome"] for x in lines if x["kind"] == "end")
     errors = tmp_path / "errors"
+    waited = longest_wait(lines, deaths)
     running = Book()
     cut = most = 0
     for line in lines:
@@ -91,11 +99,13 @@ def test_fifty_kills(
             f"{cut} of them after a step was cut, at most {most} steps at once, "
             f"{sum(ends.values())} steps {dict(ends)}, {len(intents)} evictions asked for, "
             f"{sum(evicted.values())} seen, refused {dict(book.refusals)}, {len(lines)} lines, "
+            f"at most {waited:.1f} s for what another driver left, "
             f"{len(errors.read_text().splitlines()) if errors.exists() else 0} rounds without an answer"
         )
     assert kills >= KILLS * 0.9
     assert sum(evicted.values()) >= 15
     assert most > 1 if several else most >= 1
+    assert waited <= 30.0
     assert not book.open
     assert not book.owed
     for name in low:
@@ -123,11 +133,6 @@ def crowd(cluster: Cluster, high: list[str]) -> None:
         if running == 32 and not any(jobs[name]["job_state"] == "PENDING" for name in high):
             return
         time.sleep(0.1)
-
-
-def begins(journal: Path) -> int:
-    """Count the steps that began."""
-    return journal.read_bytes().count(b'"kind": "step"') if journal.exists() else 0
 
 
 def summed(path: Path) -> Book:

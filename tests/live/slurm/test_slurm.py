@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import multiprocessing
 import os
@@ -17,8 +18,10 @@ import pytest
 import evenhand as eh
 from evenhand.act import Caps, Driver, LockedError, Row, Timing
 from evenhand.act.journal import read
+from evenhand.adapters import AdapterError
 from evenhand.cli import main
 from evenhand.systems.slurm.adapter.live import Slurm
+from tests.live.outage import Outage
 from tests.live.slurm import drive
 from tests.live.slurm.conftest import Cluster
 from tests.unit.act.scripted import Scripted
@@ -345,6 +348,32 @@ def test_watch_ends_cleanly_on_a_signal(cluster: Cluster, tmp_path: Path) -> Non
     assert json.loads(Path(files["state"]).read_text())["schema"] == "evenhand/state/1"
     assert [line["outcome"] for line in read(files["journal"]) if line["kind"] == "end"] == ["started"]
     assert restarts(cluster, low) == 1
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before_the_command", "after_it"])
+def test_an_outage_of_slurmctld_within_a_step(before: bool, cluster: Cluster, tmp_path: Path) -> None:
+    """The step ends once the controller answers: one job leaves, once, and is released."""
+    low, high = full(cluster), urgent(cluster)
+    outage = Outage(cluster.stop_controller, cluster.start_controller, "requeuehold", before=before)
+    adapter = Slurm(runner=outage)
+    assert adapter.identity
+    until = time.monotonic() + 600
+    with driver(tmp_path, adapter, timing=Timing(start=120.0, settle=5.0, poll=0.5)) as driving:
+        while driving.book.open or driving.book.owed or not driving.book.ends.get("started"):
+            assert time.monotonic() < until, driving.book.ends
+            with contextlib.suppress(AdapterError):
+                driving.recover()
+                driving.act(eh.plan(driving.snapshot(), policy()))
+            time.sleep(0.5)
+    assert len(outage.failed) == 3
+    jobs = cluster.jobs()
+    assert jobs[high]["job_state"] == "RUNNING"
+    assert restarts(cluster, low) == 1
+    assert all(jobs[name]["priority"] > 0 for name in low), "held"
+    lines = read(tmp_path / "journal")
+    ends = [line["outcome"] for line in lines if line["kind"] == "end"]
+    assert ends.count("started") == 1
+    assert len(ends) == sum(line["kind"] == "step" for line in lines)
 
 
 @pytest.mark.slow
