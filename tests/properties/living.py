@@ -26,6 +26,8 @@ CHOICES = 96  # of one step
 #: What happens how often.
 WEIGHTS = {
     "events": 8,
+    "rows return": 2,
+    "rows succeed": 2,
     "time": 2,
     "plan": 3,
     "carry out": 4,

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand.cluster.events import End, Put, Remove, Time
 from evenhand.testing import strategies as es
-from evenhand.testing.living.events import KINDS, Happening
+from evenhand.testing.living.events import KINDS
+from evenhand.testing.living.groups import Happening
 from evenhand.testing.living.rows import Refused, Rows
 from evenhand.testing.strategies._picking import Pick
 from tests.properties.by_tables import no_event_is_plain

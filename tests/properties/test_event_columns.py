@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand.cluster.events import Event
 from evenhand.testing import strategies as es
-from evenhand.testing.living.events import Happening
+from evenhand.testing.living.groups import Happening
 from evenhand.testing.living.rows import Refused, Rows
 from evenhand.testing.strategies._picking import Pick, picks
 

@@ -96,6 +96,16 @@ class LiveClusterMachine(RuleBasedStateMachine):
         self._do("events", pick)
 
     @rule(pick=_choices)
+    def rows_return(self, pick: Pick) -> None:
+        """Put what is remembered in another place of its order, with what refers to it, and plan."""
+        self._do("rows return", pick)
+
+    @rule(pick=_choices)
+    def rows_succeed(self, pick: Pick) -> None:
+        """Let a row with settings go, and one without come after it, each before a plan."""
+        self._do("rows succeed", pick)
+
+    @rule(pick=_choices)
     def time_passes(self, pick: Pick) -> None:
         """Let nothing but time pass."""
         self._do("time", pick)

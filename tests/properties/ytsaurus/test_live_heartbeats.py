@@ -16,7 +16,7 @@ import evenhand as eh
 from evenhand.cluster.events import Start, Time
 from evenhand.cluster.steps import events_of
 from evenhand.testing import strategies as es
-from evenhand.testing.living.events import Happening
+from evenhand.testing.living.groups import Happening
 from evenhand.testing.living.rows import Refused, Rows
 from evenhand.testing.strategies._picking import Pick
 from tests.properties.ytsaurus.live_planner import LivePlanner

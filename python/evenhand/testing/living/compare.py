@@ -14,7 +14,16 @@ if TYPE_CHECKING:
     from evenhand.plans import Plan
     from evenhand.state import State
 
-__all__ = ["same", "same_answers", "same_decisions", "same_plan", "same_snapshot", "same_state", "told"]
+__all__ = [
+    "same",
+    "same_answers",
+    "same_decisions",
+    "same_plan",
+    "same_snapshot",
+    "same_state",
+    "same_text",
+    "told",
+]
 
 #: What a plan says beside its JSON.
 _ASIDE: tuple[Callable[[Plan], Any], ...] = (
@@ -69,7 +78,15 @@ def same_state(live: State | None, frozen: State | None) -> None:
     one, other = _by_name(live.to_dict()), _by_name(frozen.to_dict())
     same(one, other, "state")
     must(live == frozen, "the states say the same and are not equal")
+    must(type(live).from_dict(live.to_dict()) == live, "a state that is written is read as another one")
     return same(json.dumps(one), json.dumps(other), "text of the state")
+
+
+def same_text(live: State | None, frozen: State) -> None:
+    """Compare states with the order of their rows: right after a plan none has moved."""
+    if live is None or json.dumps(live.to_dict()) != json.dumps(frozen.to_dict()):
+        same(live and live.to_dict(), frozen.to_dict(), "state")
+        raise AssertionError("the states say the same in another order")
 
 
 def _by_name(state: dict[str, Any]) -> dict[str, Any]:

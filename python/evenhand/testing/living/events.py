@@ -1,8 +1,8 @@
-"""What happens to a cluster, drawn by small numbers: events, batches, groups of puts and removes."""
+"""What happens to a cluster, drawn by small numbers: single events, and rows that are put."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from evenhand.cluster.events import (
@@ -22,10 +22,10 @@ from evenhand.cluster.events import (
     Time,
 )
 from evenhand.fields import TABLES as SPECS
-from evenhand.testing.living.rows import HOLDING, TABLES, Refused, Row, Rows
+from evenhand.testing.living.rows import HOLDING, TABLES, Row, Rows
 from evenhand.testing.strategies._picking import Pick
 
-__all__ = ["KINDS", "Happening"]
+__all__ = ["KINDS", "LEAST", "Single", "running"]
 
 #: Names that sort before, between and after those of drawn clusters, and integers.
 _NAMES: tuple[str | int, ...] = ("!", "A", "a1", "n0a", "n0/1", "zz", "\u00e9", 0, 2, 10, "10", "p0a")
@@ -34,22 +34,9 @@ _STEPS = (0, 1e-6, 1, 1, 5, 10, 20, 60, 600, 7200)
 _REFERS = {"operation": "operations", "node": "nodes", "pool": "pools", "required_node": "nodes"}
 #: Cells that make what others say of a row wrong in most cases; drawn less often.
 _RISKY = {"usage", "demand", "physical", "held", "state", "parent", "mode"}
+_LEAVING = ("state", "held", "deadline", "beneficiary")
 #: Tables of which something is to be left in most cases.
-_LEAST = {"nodes": 2, "operations": 3}
-_WRONG: tuple[Any, ...] = (
-    Time(-1e9),
-    End("nobody"),
-    Leave("nobody"),
-    Count("nobody", 1),
-    Remove("nodes", "nowhere"),
-    Remove("chairs", "a"),
-    Put("pools", {"name": "q", "parent": "nowhere"}),
-    Put("requests", {"name": "q", "operation": "nobody"}),
-    {"event": "start", "row": {"name": "x", "operation": "nobody"}},
-    {"event": "resize", "allocation": "nobody", "resources": {"cpu": 1}},
-    {"event": "nothing"},
-    7,
-)
+LEAST = {"nodes": 2, "operations": 3}
 
 
 def _fits(value: Any, unknown: frozenset[str]) -> Any:
@@ -59,13 +46,18 @@ def _fits(value: Any, unknown: frozenset[str]) -> Any:
     return {key: _fits(cell, unknown) for key, cell in value.items() if key not in unknown}
 
 
+def running(row: Row) -> Row:
+    """Return an allocation as one that runs."""
+    return {cell: value for cell, value in row.items() if cell not in _LEAVING}
+
+
 def _has_rows(rows: Rows, operation: Any) -> bool:
     of = (row["operation"] for table in ("allocations", "requests") for row in rows.all(table))
     return any(str(name) == str(operation) for name in of)
 
 
-class Happening:
-    """Draws what happens to rows."""
+class Single:
+    """Draws single events."""
 
     def __init__(self, stock: Mapping[str, Any], resources: Mapping[str, Any]) -> None:
         unknown = frozenset(stock["resources"]) - set(resources)
@@ -73,29 +65,9 @@ class Happening:
         self._wide = {n for n, fields in resources.items() if (fields or {}).get("scope") == "cluster"}
         self._stock = {t: [_fits(row, unknown) for row in stock.get(t) or ()] for t in TABLES}
 
-    def batch(self, rows: Rows, pick: Pick) -> list[Any]:
-        """Return events for one call of `Cluster.apply`; now and then one of them is wrong."""
-        trial = rows.copied()
-        events: list[Any] = []
-        for _ in range(pick((1, 1, 2, 2, 3, 5))):
-            made = self._several(trial, pick)
-            for event in made:
-                if event is None:
-                    continue
-                events.append(event)
-                try:
-                    trial.happen(event)
-                except (Refused, KeyError):
-                    return events
-        if not events:
-            events.append(self._time(rows, pick))
-        if pick(range(16)) == 15:
-            events.insert(pick(range(len(events) + 1)), pick(_WRONG))
-        return events
-
     def event(self, rows: Rows, pick: Pick, kinds: Sequence[str] = ()) -> Event | None:
         """Return an event that may happen next; None: what was drawn cannot."""
-        make: Callable[[Happening, Rows, Pick], Event | None] = KINDS[pick(kinds or _WEIGHTED)]
+        make: Callable[[Single, Rows, Pick], Event | None] = KINDS[pick(kinds or _WEIGHTED)]
         return make(self, rows, pick)
 
     # Single events.
@@ -112,7 +84,7 @@ class Happening:
             cells = {c: request[c] for c in ("operation", "resources", "priority") if c in request}
             return Start({"name": name, **where, **cells}, request["name"])
         row = {**self._like(rows, "allocations", pick), "name": name, **where}
-        row = {c: v for c, v in row.items() if c not in ("state", "held", "deadline", "beneficiary")}
+        row = dict(running(row))
         if pick((False, True)):
             row.pop("start_time", None)
         return Start(row) if row.get("operation") is not None else None
@@ -176,7 +148,7 @@ class Happening:
 
     def _remove(self, rows: Rows, pick: Pick) -> Event | None:
         table = pick(TABLES)
-        if len(rows.tables[table]) < _LEAST.get(table, 1) and pick(range(8)):
+        if len(rows.tables[table]) < LEAST.get(table, 1) and pick(range(8)):
             return None
         return Remove(table, self._some(rows, table, pick)) if rows.tables[table] else None
 
@@ -320,142 +292,22 @@ class Happening:
         part = pick((0, 1, 2))
         return {r: n * part // 2 * self._quanta[r] for r, n in counts.items() if n * part // 2}
 
-    # Groups.
-
-    def _several(self, rows: Rows, pick: Pick) -> list[Event | None]:
-        """Return one event; or somebody who asks; or puts and removes that are right only together."""
-        way = pick(range(15))
-        if way < 7:
-            return [self.event(rows, pick)]
-        asks, placed = (self._asks,), (self._moved, self._moved, self._again)
-        whole = (self._again, self._with_its_rows, self._below_a_new_one, self._row_by_row, self._opened)
-        groups = (asks, asks, asks, whole, whole, (self._served, self._kept), placed, placed)
-        make = pick(groups[way - 7])
-        return list(make(rows, pick))
-
-    def _asks(self, rows: Rows, pick: Pick) -> Iterator[Event]:
-        """Put an operation as one that waits in the stock, and what it asks for."""
-        waiting = {str(row["operation"]) for row in self._stock["requests"]}
-        some = [row for row in self._stock["operations"] if str(row["name"]) in waiting]
-        if not some:
-            return
-        row = pick(some)
-        name = self._new_name(rows, "operations", pick)
-        yield Put("operations", {**self._pointed(rows, "operations", row, pick), "name": name})
-        for request in self._stock["requests"]:
-            if str(request["operation"]) == str(row["name"]):
-                asked = {**self._pointed(rows, "requests", request, pick), "operation": name}
-                yield Put("requests", {**asked, "name": f"{name}{request['name']}"})
-
-    def _again(self, rows: Rows, pick: Pick) -> Iterator[Event]:
-        """Remove a row that others refer to, and put it again."""
-        table = pick(("pools", "operations", "nodes"))
-        if present := rows.all(table):
-            row = pick(present)
-            yield Remove(table, row["name"])
-            if pick((False, True)) and (other := self.row(rows, "requests", pick)) is not None:
-                yield Put("requests", other)
-            yield Put(table, self._changed(rows, table, row, pick) if pick((False, True)) else row)
-
-    def _moved(self, rows: Rows, pick: Pick) -> Iterator[Event]:
-        """Put rows in other places of their orders: what is remembered of them moves along."""
-        for _ in range(pick((1, 2))):
-            table = pick(("operations", "operations", "nodes", "requests", "allocations"))
-            if present := rows.all(table):
-                row = {cell: value for cell, value in pick(present).items() if cell != "order"}
-                place = pick((None, 0, 1, 2, 9))
-                yield Put(table, row if place is None else {**row, "order": place})
-
-    def _with_its_rows(self, rows: Rows, pick: Pick) -> Iterator[Event]:
-        """Remove an operation or a node first, then what refers to it."""
-        table, field = pick((("operations", "operation"), ("nodes", "node")))
-        present = rows.all(table)
-        if len(present) < _LEAST[table]:
-            return
-        name = pick(present)["name"]
-        yield Remove(table, name)
-        for other in ("requests", "allocations", "reservations"):
-            for row in rows.all(other):
-                if str(name) in (str(row.get(field)), str(row.get(f"required_{field}"))):
-                    yield Remove(other, row["name"])
-
-    def _served(self, rows: Rows, pick: Pick) -> Iterator[Event]:
-        """Remove what an allocation leaves for, or put it; or let one leave for what is yet to come."""
-        table, field = pick((("operations", "operation"), ("requests", "request"), ("requests", "request")))
-        served = [
-            row["beneficiary"] if isinstance(row["beneficiary"], Mapping) else {"request": row["beneficiary"]}
-            for row in rows.all("allocations", "preempting")
-            if row.get("beneficiary") is not None
-        ]
-        names = [one[field] for one in served if one.get(field) is not None]
-        if not names:
-            if (row := self._any(rows, pick, *HOLDING)) is not None:
-                yield Leave(row["name"], rows.now + 600, {field: self._new_name(rows, table, pick)}, None)
-            return
-        name = pick(names)
-        if str(name) not in rows.tables[table]:
-            yield Put(table, {**self._like(rows, table, pick), "name": name})
-        elif table == "requests":
-            yield Remove(table, name)
-
-    def _kept(self, rows: Rows, pick: Pick) -> Iterator[Event]:
-        """Keep room for an allocation or a request, of which one may go; or remove the node below."""
-        table, field = pick((("allocations", "allocation"), ("requests", "request")))
-        name, node = self._some(rows, table, pick), self._some(rows, "nodes", pick)
-        if name is None or node is None:
-            return
-        for place in pick(((0,), (1, 0))):
-            kept = {"node": node, field: name, "resources": self._amounts(pick, 3)}
-            yield Put("reservations", {"name": f"kept{len(rows.tables['reservations'])}{place}", **kept})
-        goes = pick(("none", "none", "it", "node"))
-        if goes == "it":
-            yield End(name) if table == "allocations" else Remove(table, name)
-        elif goes == "node" and len(rows.tables["nodes"]) > 1:
-            yield Remove("nodes", node)
-
-    def _opened(self, rows: Rows, pick: Pick) -> Iterator[Event]:
-        """Close a node by an event, or open one by a row that says nothing of it."""
-        if present := rows.all("nodes"):
-            closed = [row for row in present if not row.get("schedulable", True)]
-            if not closed:
-                row = pick(present)
-                yield Node(row["name"], row.get("capacity"), False)
-            else:
-                yield Put("nodes", {c: v for c, v in pick(closed).items() if c != "schedulable"})
-
-    def _below_a_new_one(self, rows: Rows, pick: Pick) -> Iterator[Event]:
-        """Put a pool and what is in it, in either order."""
-        name = self._new_name(rows, "pools", pick)
-        pool = Put("pools", {**self._like(rows, "pools", pick), "name": name})
-        inner = self.row(rows, "operations", pick) or {"name": "in"}
-        below = [Put("operations", {**inner, "pool": name})]
-        if pick((False, True)):
-            below = [Put("pools", {"name": f"{name}.1", "parent": name})]
-        yield from pick(([pool, *below], [*below, pool]))
-
-    def _row_by_row(self, rows: Rows, pick: Pick) -> Iterator[Event]:
-        """Put several rows of several tables, pools among them."""
-        for _ in range(pick((2, 3, 4))):
-            table = pick(TABLES)
-            if (row := self.row(rows, table, pick)) is not None:
-                yield Put(table, row)
-
 
 #: What draws each kind of event.
-KINDS: Mapping[str, Callable[[Happening, Rows, Pick], Event | None]] = {
-    "time": Happening._time,
-    "start": Happening._start,
-    "end": Happening._end,
-    "leave": Happening._leave,
-    "take": Happening._take,
-    "suspend": Happening._suspend,
-    "resume": Happening._resume,
-    "job": Happening._job,
-    "resize": Happening._resize,
-    "count": Happening._count,
-    "node": Happening._node,
-    "put": Happening._put,
-    "remove": Happening._remove,
+KINDS: Mapping[str, Callable[[Single, Rows, Pick], Event | None]] = {
+    "time": Single._time,
+    "start": Single._start,
+    "end": Single._end,
+    "leave": Single._leave,
+    "take": Single._take,
+    "suspend": Single._suspend,
+    "resume": Single._resume,
+    "job": Single._job,
+    "resize": Single._resize,
+    "count": Single._count,
+    "node": Single._node,
+    "put": Single._put,
+    "remove": Single._remove,
 }
 _WEIGHTED = (*KINDS, "put", "put", "put", "put", "put", "start", "take", "resume", "time")
 #: Requests keep others asking: they come most often.

@@ -18,7 +18,7 @@ from evenhand.testing.happened import tell
 from evenhand.testing.living import compare
 from evenhand.testing.living.asking import given_for, heartbeats, trigger_for, word
 from evenhand.testing.living.carried import carry_out
-from evenhand.testing.living.events import Happening
+from evenhand.testing.living.groups import Happening
 from evenhand.testing.living.rows import Refused, Rows
 from evenhand.testing.living.standing import States, system_of
 from evenhand.testing.strategies._picking import Pick
@@ -85,6 +85,7 @@ class Life:
         self.plans: list[Plan] = []
         self._unread: list[tuple[Plan, Plan]] = []
         self._marks: list[_Then] = []
+        self._chosen: list[str] = []  # victims of the last plan
         self._beating: frozenset[Policy] = frozenset()
 
     def _afresh(self) -> Snapshot:
@@ -152,6 +153,29 @@ class Life:
         self.states.forget(gone)
         self.rows = rows
 
+    def rows_return(self, pick: Pick) -> None:
+        """Put what is remembered in another place, and plan: what is remembered is of names."""
+        policy = self.policies[pick((0, 0, 0, 1)) % len(self.policies)]
+        if (state := self.states.of(policy)) is None or policy in self._beating:
+            return
+        known = [("nodes", str(name)) for name in state.nodes]
+        known += [("operations", str(name)) for name in state.operations]
+        known += [("requests", str(name)) for name in state.requests]
+        for kind, name in (*state.elements, *[*state.victims] * 3):  # these are few
+            known += [("operations", str(name))] * (kind == "operation")
+        if self._apply(self._happening.returning(self.rows, known, pick)):
+            self._ask(policy, trigger_for(policy, self.rows, pick), None, pick)
+
+    def rows_succeed(self, pick: Pick) -> None:
+        """Let a row with settings go after a plan, and plan with one without that comes after it."""
+        policy = self.policies[0]
+        put, remove, again = self._happening.successors(self.rows, self._chosen, pick)
+        if policy in self._beating or not self._apply(put):
+            return
+        self._ask(policy, None, None, pick)
+        if self._apply(remove) and self._apply(again):
+            self._ask(policy, trigger_for(policy, self.rows, pick), None, pick)
+
     def time_passes(self, pick: Pick) -> None:
         """Let nothing but time pass."""
         self._apply([self._happening.event(self.rows, pick, ("time",))])
@@ -190,7 +214,10 @@ class Life:
             self.counts["plan", f"{system_of(policy)} refused"] += 1
             return None
         self._counted(frozen)
+        self._chosen = [str(d.allocation) for d in frozen.decisions if d.action == "preempt"]
         self.states.left(policy, frozen.state)
+        if pick(range(4)) == 3:
+            compare.same_text(self.cluster.state(policy), frozen.state)
         self._read(live, frozen, pick)
         return live, frozen
 
@@ -243,8 +270,14 @@ class Life:
             self._compare(*self._unread.pop(pick(range(len(self._unread)))), pick)
 
     def plans_and_carries_out(self, pick: Pick) -> None:
-        """Plan, and carry the plan out."""
+        """Plan, and carry the plan out; now and then room was kept for what starts, of which some is left."""
         made = self.asks(pick)
+        starts = [d for d in made[1].decisions if d.action == "start" and d.node] if made is not None else []
+        if made is not None and starts and pick(range(6)) == 5:
+            one, policy = pick(starts), made[1].policy
+            if self._apply(self._happening.kept_twice(self.rows, one.request, one.node)):
+                on = None if policy in self._beating else trigger_for(policy, self.rows, pick)
+                made = self._ask(policy, on, None, pick)
         if made is not None:
             self._carry_out(*made)
 
@@ -409,6 +442,8 @@ class Life:
 #: What may happen to a life, by name.
 STEPS: Mapping[str, Callable[[Life, Pick], Any]] = {
     "events": Life.events,
+    "rows return": Life.rows_return,
+    "rows succeed": Life.rows_succeed,
     "time": Life.time_passes,
     "plan": Life.asks,
     "carry out": Life.plans_and_carries_out,
