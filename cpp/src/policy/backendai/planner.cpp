@@ -58,10 +58,9 @@ Planner::Planner(Inputs inputs, std::shared_ptr<ClusterState> state, bool total_
   if (!total_stated) state_.follow_total();
 }
 
-// A row that comes has the defaults, whatever was said of one with its number.
+// What is remembered of an operation follows its name; what its row sets is handed over.
 void Planner::after(const Delta& delta, Id row) {
   if (delta.kind != Delta::Kind::kPutOperation || delta.row != kNoId) return;
-  rows_came({&row, 1}, {});
   inputs_.last_preempt.come(row, delta.before);
   pace_.come(row, delta.before);
 }

@@ -141,11 +141,11 @@ std::shared_ptr<evenhand::Planner> Planner::copy(std::shared_ptr<ClusterState> s
   return out;
 }
 
-// A row that comes has the defaults, whatever was said of one with its number.
+// An allocation that comes has the defaults, whatever was said of one with its number; what an
+// operation sets is always handed over.
 void Planner::after(const Delta& delta, Id row) {
   if (delta.row != kNoId && delta.kind != Delta::Kind::kStart) return;
   if (delta.kind == Delta::Kind::kPutOperation) {
-    inputs_.rows.put_operations({&row, 1}, {});
     memory_.come(row, delta.before);
     pace_.come(row, delta.before);
   } else if (delta.kind == Delta::Kind::kStart || delta.kind == Delta::Kind::kStartRow) {

@@ -88,9 +88,7 @@ void Planner::after(const Delta& delta, Id row) {
     case Delta::Kind::kPutRequest:
       return jobs_.touch(state_.operation_of_request(row));
     case Delta::Kind::kPutOperation:
-      if (delta.row != kNoId) return jobs_.touch(row);
-      // One that comes has the defaults, whatever was said of one with its number.
-      jobs_.came({&row, 1}, {});
+      if (delta.row != kNoId) return;  // what it sets is handed over, and it is read then
       memory_.last_preempt.come(row, delta.before);
       workspace_.pace.come(row, delta.before);
       return;

@@ -57,7 +57,6 @@ void Workspace::after(const Delta& delta, Id row) {
     case Kind::kSchedulable:
       return inputs_.set_stale();
     case Kind::kPutNode:
-      rows.put(state, Table::kNodes, {&row, 1}, {});
       node_came(row, delta.row == kNoId);
       return inputs_.set_stale();
     case Kind::kRemoveNode:
@@ -113,7 +112,6 @@ void Workspace::operation_changed(Id operation, bool fresh, Id instead_of) {
   const bool there = state.operations().present(operation);
   const auto e = static_cast<Size>(pools() + operation);
   inputs_.touch_row(operation);
-  rows.put(state, Table::kOperations, {&operation, 1}, {});
   groups.fit(static_cast<Size>(state.operations().rows()));
   if (fresh) {
     const Id other = instead_of == kNoId ? kNoId : pools() + instead_of;
