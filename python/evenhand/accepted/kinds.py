@@ -8,7 +8,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from functools import cache
 from numbers import Integral, Real
 from typing import Any
@@ -41,8 +41,22 @@ class Kind:
 
 def plain(value: Any) -> Any:
     """Return a NumPy scalar as what it is in Python; all else as it is."""
-    number = isinstance(value, np.bool_ | np.number | np.str_) and not isinstance(value, np.timedelta64)
-    return value.item() if number else value
+    if isinstance(value, np.timedelta64 | np.datetime64):
+        return _python_time(value)
+    return value.item() if isinstance(value, np.bool_ | np.number | np.str_) else value
+
+
+def _python_time(value: Any) -> Any:
+    """Return a span or an instant as Python has it, to the microsecond; one that it cannot have as it is."""
+    kind = timedelta if isinstance(value, np.timedelta64) else datetime
+    unit, _ = np.datetime_data(value.dtype)
+    if unit == "generic" or (kind is timedelta and unit in ("Y", "M")):
+        return value  # of no known length
+    rounded = value.astype(f"{value.dtype.kind}8[us]")
+    fine = unit in ("ns", "ps", "fs", "as")
+    same = fine or rounded.astype(value.dtype) == value  # or it did not fit
+    found = rounded.item()
+    return found if same and isinstance(found, kind) else value
 
 
 def _of_type(words: str, *types: type) -> Kind:

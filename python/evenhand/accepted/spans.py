@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from typing import Any
 
 from evenhand.accepted.checked import refuse, taken
@@ -56,12 +56,13 @@ def instant_from(
     *,
     least: float | None = None,
     what: str = "the beginning",
+    zone: tzinfo | None = None,
 ) -> float:
-    """Return an instant, in seconds of the snapshot's epoch."""
+    """Return an instant, in seconds of the snapshot's epoch; one without a time zone is read in `zone`."""
     value = plain(value)
     try:
-        if isinstance(value, datetime):
-            seconds = datetime_seconds(value, None)
+        if isinstance(value, datetime) and value == value:  # NaT is none
+            seconds = datetime_seconds(value, zone)
         elif isinstance(value, str | timedelta):
             seconds = begin + float(one_duration(value))
         elif isinstance(value, bool) or not isinstance(value, int | float):

@@ -197,8 +197,12 @@ class Simulation:
         """Return an instant in microseconds."""
         if until is None:
             return None
+        return round(self._instant(name, until) * 1e6)
+
+    def _instant(self, name: str, value: Any) -> float:
+        """Return an instant of the run, in seconds."""
         begin = self._snapshot.now
-        return round(instant_from("simulation", name, until, begin, least=begin) * 1e6)
+        return instant_from("simulation", name, value, begin, least=begin, zone=self._workload._zone)
 
     def _must_end(self, until: object) -> None:
         """Raise if what was to run until its end has none."""
@@ -324,8 +328,7 @@ class Simulation:
         InputError
             If it is no instant, or before the beginning.
         """
-        begin = self._snapshot.now
-        instant = instant_from("simulation", "time", time, begin, least=begin)
+        instant = self._instant("time", time)
         other = self.copy() if instant >= self.now else self._of(self._made)
         other.run(instant)
         return other

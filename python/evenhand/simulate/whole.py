@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from evenhand.accepted import instant_from
 from evenhand.simulate.progress import Progress, Tell, telling
 from evenhand.simulate.running import TURNS, Simulation
 
@@ -70,8 +69,8 @@ def simulate(
     """
     options = {"literal": literal, "series_every": series_every, "give_up_after": give_up_after}
     run = Simulation(snapshot, policy, workload, rng=rng, **options, **clocks)  # type: ignore[arg-type]
-    instant = None if until is None else instant_from("simulation", "until", until, run.now, least=run.now)
     begin = run.now
+    instant = None if until is None else run._instant("until", until)
     end = max(workload.end if instant is None else min(workload.end, instant), begin)
     with telling("simulate", progress, round(end - begin), "s", "simulated") as tell:
         for i in range(1, _SLICES + 1) if tell is not None else ():

@@ -213,6 +213,12 @@ class Workload(Frozen, Tabular):
         return rows_of(self._requests)
 
     @property
+    def _zone(self) -> tzinfo | None:
+        """The time zone of instants that have none."""
+        zone: tzinfo | None = self._cache["zone"]
+        return zone
+
+    @property
     def begin(self) -> float:
         """When the first request comes, in seconds; 0 if there is none."""
         return float(self._submit.min(initial=_LAST)) / 1e6 if len(self) else 0.0
@@ -264,7 +270,7 @@ class Workload(Frozen, Tabular):
             If one is no instant.
         """
         first, last = (
-            round(instant_from("workload", name, value, self.begin) * 1e6)
+            round(instant_from("workload", name, value, self.begin, zone=self._zone) * 1e6)
             for name, value in (("begin", begin), ("end", end))
         )
         kept = (self._submit >= first) & (self._submit < last)
@@ -359,7 +365,9 @@ class Workload(Frozen, Tabular):
             resources=self.resources,
             nodes=nodes,
             pools=self._pools or None,
-            now=self.begin if now is None else instant_from("workload", "now", now, self.begin),
+            now=self.begin
+            if now is None
+            else instant_from("workload", "now", now, self.begin, zone=self._zone),
             rounding=self._rounding,
         )
 
@@ -424,7 +432,7 @@ class Workload(Frozen, Tabular):
             pools=pools or None,
             operations=self._operations or None,
             requests=self._requests or None,
-            timezone=self._cache["zone"],
+            timezone=self._zone,
             rounding=self._rounding,
         )
         place = np.asarray(rows._core.permutation("requests"), np.int64)[: len(self)]

@@ -208,7 +208,8 @@ def job_of(
         snapshot = workload.joined(snapshot)
     if shared.get("until") is not None and workload is not None:
         begin = snapshot.now
-        shared["until"] = instant_from("sweep", "until", shared["until"], begin, least=begin)
+        zone = workload._zone
+        shared["until"] = instant_from("sweep", "until", shared["until"], begin, least=begin, zone=zone)
     shared["warm_up"] = seconds_of("sweep", "warm_up", shared["warm_up"])
     job = Job(snapshot, of.policies, workload, **shared)
     if workload is None and job.as_if_waiting is not None:

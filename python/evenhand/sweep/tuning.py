@@ -349,7 +349,7 @@ def tune(
     job = replace(job, metrics=tuple(dict.fromkeys([*names, *kept, *lost, _RATE])))
     begin, end = job.snapshot.now, workload.end
     if until is not None:
-        end = instant_from("tune", "until", until, begin, least=begin)
+        end = instant_from("tune", "until", until, begin, least=begin, zone=workload._zone)
     split = end - (end - begin) * held_out
     expect(split - begin > warm_up, "tune", "warm_up", warm_up, "shorter than what is tuned on")
     hours = (split - begin - warm_up) / 3600
