@@ -161,6 +161,32 @@ def test_a_simulation_comes_to_the_same_by_age_at_every_tick_or_only_when_due() 
 
 
 @pytest.mark.parametrize(
+    ("listed", "passes"),
+    [
+        pytest.param({"q": {"Preempt": []}}, 6, id="within"),
+        pytest.param({"q": {"Preempt": ["other"]}, "other": {}}, 6, id="lists-what-does-not-wait"),
+    ],
+)
+def test_passes_by_age_are_as_many_as_decide_or_may(listed: dict[str, Any], passes: int) -> None:
+    """The one that has the node is of priority 50, and 51 is reached 4,406.4 s after submission."""
+    rows = {"name": ["a", "b"], "operation": ["a", "b"], "resources.cpu": [3, 3], "submit_time": [0, 1]}
+    work = eh.simulate.Workload(
+        rows | {"run_time": [9000, 9000]},
+        operations=[
+            {"name": "a", "qos": "q", "start_time": 0, "priority": 50},
+            {"name": "b", "qos": "q", "start_time": 1},
+        ],
+    )
+    result = eh.simulate(work.snapshot(nodes=1, cpu=3), WITHIN.replace(qos=listed), work, until=4500)
+    d = result.decisions
+    assert list(zip(d["time"], d["action"], d["operation"], strict=True))[:2] == [
+        (0, "start", "a"),
+        (4440, "preempt", "a"),
+    ]
+    assert result.counts["decided"] == passes
+
+
+@pytest.mark.parametrize(
     ("settings", "nodes", "capacity", "rows", "first"),
     [
         pytest.param(  # planned starts become one with the beginning of the timeline, which has room for more
@@ -184,6 +210,16 @@ def test_a_simulation_comes_to_the_same_by_age_at_every_tick_or_only_when_due() 
             ],
             (810.0, "start", "e"),
             id="window",
+        ),
+        pytest.param(  # what is kept beyond the end of the timeline comes into it, and leaves no room for a span
+            {"bf_window": 630.0, "bf_node_space_size": 3, "release": "24.05"},
+            *(3, 4),
+            [
+                *(("a", 1, 3, 0, 672, "high"), ("b", 2, 1, 0, 199, "high"), ("e", 4, 1, 0, 541, "low")),
+                *(("f", 2, 1, 0, 728, "low"), ("g", 1, 3, 0, 359, "low"), ("h", 2, 2, 0, 598, "high")),
+            ],
+            (90.0, "start", "g"),
+            id="end-of-the-window",
         ),
     ],
 )

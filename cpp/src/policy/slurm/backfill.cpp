@@ -158,7 +158,9 @@ Outcome Run::plan_job(BackfillPass& pass, Id job, JobRequest& job_request) {
     }
     pass.full = pass.timeline.size() >= passes.bf_node_space_size;
     if (pass.full) return rule.value_or(otherwise);
-    pass.timeline.keep(nodes, begin, std::max(end, begin + passes.bf_resolution));
+    const Time until = std::max(end, begin + passes.bf_resolution);
+    pass.timeline.keep(nodes, begin, until);
+    due_in_window(pass, begin, until);
     if (when <= now + kMicrosecondsPerSecond)
       for (const Time moving : {when, when + length}) due_by_rounding(pass, moving);
     for (const Spot& spot : spots)

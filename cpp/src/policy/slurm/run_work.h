@@ -239,9 +239,12 @@ class Run {
   // --- due.cpp
 
   void due_by_age();
+  bool has_circles() const;
+  void due_above_victims();
   void due_at_exempt(Id job);
   void due_at_next_end();
   void due_for_others(BackfillPass& pass, Time instant) const;
+  void due_in_window(BackfillPass& pass, Time begin, Time end) const;
   void due_by_rounding(BackfillPass& pass, Time moving) const;
 
   // --- estimate.cpp
