@@ -1,6 +1,7 @@
 // When the planner is asked, and what becomes of its decisions.
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -162,6 +163,18 @@ Trigger Engine::poise() {
   return {.main_pass = pass_at_ == now_, .backfill_pass = update_at_ == now_};
 }
 
+// Whether backfill passes, of which this is one, have decided nothing for a whole cycle of them.
+bool Engine::repeats_for_ever(bool moved) {
+  const Time cycle = moved ? kNoTime : planner_->cycle();
+  if (cycle == kNoTime) {
+    repeats_ = kNoTime;
+    return false;
+  }
+  if (repeats_ == kNoTime) repeats_ = now_;
+  const Time times = cycle / std::gcd(cycle, options_.second);
+  return (now_ - repeats_) / options_.second >= times;
+}
+
 void Engine::pass() {
   const bool main = pass_at_ == now_, backfill = update_at_ == now_;
   planner_->update(now_, true);
@@ -175,7 +188,8 @@ void Engine::pass() {
     return d.action != Action::kReserve || !d.soft;
   });
   // What runs may have to leave later, as for a quota, whatever waits.
-  const bool over = !decided && due != kNoTime && quiet() && nothing_fits();
+  const bool again = backfill && repeats_for_ever(moved);
+  const bool over = !decided && due != kNoTime && ((quiet() && nothing_fits()) || again);
   tried(moved, decided ? now_ : due, main ? wished_.pass : wished_.update);
   const auto follows = [&](Time period, Time& wished, Time& at) {
     wished = decided                  ? tick_after(period, now_)

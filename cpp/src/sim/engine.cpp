@@ -165,8 +165,10 @@ void Engine::step(const Next& next) {
   go_to(next.time);
   if (next.phase >= Phase::kUpdate)
     asked_at_ = now_;
-  else if (next.phase != Phase::kSaved)
+  else if (next.phase != Phase::kSaved) {
     vain_ = {};
+    repeats_ = kNoTime;
+  }
   switch (next.phase) {
     case Phase::kEnd: {
       ++log_.events;

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from evenhand.model import Snapshot
     from evenhand.plans import Plan
     from evenhand.simulate.metrics import Metrics
-    from evenhand.simulate.workload import Parsed, Workload
+    from evenhand.simulate.parsed import Parsed
+    from evenhand.simulate.workload import Workload
 
 __all__ = ["OUTCOMES", "Result", "of_run"]
 

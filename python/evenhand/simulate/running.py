@@ -23,10 +23,11 @@ from evenhand.plans.own import expect_acting
 from evenhand.plans.planning import expect_policy
 from evenhand.simulate.columns import clocks_of, event_columns, generator, sampling
 from evenhand.simulate.memory import remembered
+from evenhand.simulate.parsed import Parsed
 from evenhand.simulate.raw import MOST_SAMPLED, RawTables, samples, too_many_samples
 from evenhand.simulate.result import Result, of_run
 from evenhand.simulate.saved import read_run, write_run
-from evenhand.simulate.workload import Parsed, Workload
+from evenhand.simulate.workload import Workload
 from evenhand.units.text import instant
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,7 +14,6 @@ from evenhand.arguments import expect, expect_snapshot
 from evenhand.building.problems import Report
 from evenhand.building.sources import check_options
 from evenhand.building.times import time_zone
-from evenhand.fields import Field, TableSpec
 from evenhand.frozen import Frozen
 from evenhand.simulate.given import (
     NODE_EVENTS,
@@ -35,6 +33,7 @@ from evenhand.simulate.given import (
     rows_of,
     seconds_of,
 )
+from evenhand.simulate.parsed import OWN, Parsed
 from evenhand.simulate.scaling import arrivals, durations, works
 from evenhand.table import Table, Tabular
 
@@ -47,39 +46,8 @@ if TYPE_CHECKING:
 
 __all__ = ["NODE_EVENTS", "Workload"]
 
-#: What only requests of a workload have.
-OWN = TableSpec(
-    "requests",
-    "A request of a workload.",
-    (
-        Field("run_time", "duration", "Work of each of its count; null: it runs for ever.", unit="s"),
-        Field("checkpoint_every", "duration", "How often its work is saved; null: never.", unit="s"),
-        Field("cut_off", "flag", "Whether the trace ended before it did.", False),
-        Field("replica", "flag", "Whether it comes back when it is lost, at once.", False),
-    ),
-)
 _OBJECT, _ZONE = kind_of_annotation("Mapping[Any, Any] | None"), kind_of_annotation("str | tzinfo | None")
 _OWN = frozenset(OWN.names)
-
-
-@dataclass(frozen=True, slots=True)
-class Parsed:
-    """A workload's columns for a snapshot with its resources: what the engine takes.
-
-    Attributes
-    ----------
-    rows : Snapshot
-        All operations and requests, in canonical order.
-    run_time, checkpoint_every : array of int64
-        Microseconds by canonical request; `NO_TIME`: null.
-    cut_off, replica : array of bool
-    """
-
-    rows: Snapshot
-    run_time: NDArray[np.int64]
-    checkpoint_every: NDArray[np.int64]
-    cut_off: NDArray[np.bool_]
-    replica: NDArray[np.bool_]
 
 
 class Workload(Frozen, Tabular):

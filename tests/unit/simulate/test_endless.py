@@ -71,6 +71,43 @@ def test_what_never_ends_is_not_waited_for_without_end(name: str, reserve: bool,
         assert f'"b" waits, and nothing has been decided in 9 {rounds} since ' in said
 
 
+def behind(count: int) -> dict[str, list[Any]]:
+    """Jobs behind one that never ends by itself, and said it would take 50 s."""
+    rows: dict[str, list[Any]] = {"name": [f"j{i}" for i in range(count)], "resources.cpu": [4] * count}
+    rows |= {"submit_time": [7 * i for i in range(count)], "run_time": [None, *[60] * (count - 1)]}
+    return rows | {"duration": [50 + 10 * i for i in range(count)]}
+
+
+@pytest.mark.parametrize("literal", [False, True])
+@pytest.mark.parametrize("count", [2, 3, 5, 12])
+def test_backfill_behind_one_job_that_is_overdue_ends_quietly(count: int, literal: bool) -> None:
+    """What is planned moves on with the clock: from 90 s on, KillWait after the limit."""
+    run = made(POLICIES["backfill"], behind(count), literal=literal, give_up_after=9)
+    assert ended(run) is None
+    assert run.done
+    assert run.now == (90 if count == 2 else 150) + 30 * literal
+    assert run.result().metrics["jobs.started"] == 1
+
+
+def test_what_comes_after_a_cycle_without_decisions_is_served() -> None:
+    """At 3,000 s the node can take both."""
+    events = {"time": [3000], "node": ["n1"], "event": ["capacity"], "capacity.cpu": [8]}
+    work = Workload(behind(4), nodes=events)
+    results = []
+    for literal in (False, True):
+        run = Simulation(work.snapshot(nodes=1, cpu=4, now=0), POLICIES["backfill"], work, literal=literal)
+        assert ended(run) is None
+        decided = run.result().decisions
+        results.append(list(zip(decided["time"], decided["action"], decided["request"], strict=True)))
+    assert results[0] == results[1]
+    assert [(time, name) for time, action, name in results[0] if action == "start"] == [
+        (0, "j0"),
+        (3000, "j1"),
+        (3060, "j2"),
+        (3120, "j3"),
+    ]
+
+
 @pytest.mark.parametrize("after", [2, 3, 50])
 @pytest.mark.parametrize(("name", "period"), [("yunikorn", 3), ("gridengine", 15)])
 def test_it_gives_up_after_just_as_many(name: str, period: int, after: int) -> None:

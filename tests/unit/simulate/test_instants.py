@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,7 @@ def test_spans_of_nanoseconds_are_whole_microseconds(micros: int) -> None:
 
 
 ZONED = (
-    datetime(1970, 1, 1, 1, tzinfo=timezone.utc),
+    datetime(1970, 1, 1, 1, tzinfo=UTC),
     pd.Timestamp("1970-01-01T01", tz="UTC"),
     pd.Timestamp("1970-01-01T03", tz="Europe/Helsinki"),
 )
@@ -86,3 +86,12 @@ def test_what_is_no_instant_is_refused(value: Any) -> None:
         eh.simulate(START, POLICY, LOCAL, until=value)
     (problem,) = caught.value.problems
     assert (problem.field, problem.rule) == ("until", "type")
+
+
+@pytest.mark.parametrize(("comes", "starts"), [(0, 0), (6.9, 7), (7, 7), (7.1, 14)])
+def test_what_comes_waits_for_the_next_update(comes: float, starts: float) -> None:
+    """A node reports each half second; an update each seven sees what comes at its instant."""
+    policy = eh.policies.YTsaurus(fair_share_update_period=7.0)
+    work = eh.simulate.Workload(ROWS | {"submit_time": [comes]})
+    result = eh.simulate(work.snapshot(nodes=20, now=0, cpu=1), policy, work, until=20)
+    assert list(result.operations["first_start"]) == [starts]

@@ -211,7 +211,7 @@ def test_passes_by_age_are_as_many_as_decide_or_may(listed: dict[str, Any], pass
             (810.0, "start", "e"),
             id="window",
         ),
-        pytest.param(  # what is kept beyond the end of the timeline comes into it, and leaves no room for a span
+        pytest.param(  # what is kept beyond the end of the timeline comes into it: no room for another span
             {"bf_window": 630.0, "bf_node_space_size": 3, "release": "24.05"},
             *(3, 4),
             [

@@ -151,6 +151,9 @@ class Planner {
   // The earliest instant at which the same trigger can decide anything that it did not decide
   // now: now, if it decided something; kNoTime: never, as far as is known.
   virtual Time next_due() const { return kNoTime; }
+  // If nothing happens, what the same trigger decides so much later is what it decides now, shifted
+  // by as much; kNoTime: that is not known.
+  virtual Time cycle() const { return kNoTime; }
 
   // --- where heartbeats follow one another, as in a simulation
   // Whether what is decided from here on stays in the state, and there is no way back.

@@ -195,6 +195,7 @@ class Engine {
   void want(Id node, bool wanted);
   void tried(bool decided, Time due, Time wished);
   bool asleep() const noexcept;
+  bool repeats_for_ever(bool moved);
   void reach(Id node);
   void pass();
   void carry_out(bool done);
@@ -277,7 +278,8 @@ class Engine {
     Index beats = 0;             // heartbeats that are not the last, where no update will come
     Time beating = kNoTime;      // the first of them
   } vain_;
-  struct Wished {  // what there would be if not every tick was visited
+  Time repeats_ = kNoTime;  // since then passes that decided nothing differ by the clock alone
+  struct Wished {           // what there would be if not every tick was visited
     Time update = kNoTime, pass = kNoTime;
     Column<std::uint8_t> node;
     Index nodes = 0;

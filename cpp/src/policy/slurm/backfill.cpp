@@ -70,7 +70,7 @@ void Run::backfill() {
   }
   if (pass.full) due_for_others(pass, floor(now) + passes.bf_resolution);
   if (pass.tests > pass.starts) due_at_next_end();
-  if (pass.tests > pass.starts + 1 && pass.due != kNoTime) due(pass.due);
+  if (pass.tests > pass.starts + 1) rounded_ = pass.due;
 }
 
 // Whether a pass looks at no more jobs of its partition or its user.

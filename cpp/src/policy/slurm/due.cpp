@@ -40,7 +40,7 @@ void Run::due_by_age() {
   }
 }
 
-// Whether the queue's order by QOS may have circles: priorities alone do not say who is before whom.
+// Whether the order by QOS may have circles: priorities alone do not say which job is before which.
 bool Run::has_circles() const {
   if (set().type != PreemptType::kQos) return false;
   const std::vector<Turn>& turns = queue_.turns();

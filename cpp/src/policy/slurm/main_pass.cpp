@@ -18,7 +18,7 @@ void Run::begin(const Trigger& trigger, Recorder* recorder) {
   decisions.clear();
   decisions.certify(trigger.certificates);
   tally = {};
-  next_due = kNoTime;
+  next_due = rounded_ = kNoTime;
   trigger_ = trigger;
   recorder_ = recorder;
   refusals_.reset();
@@ -79,6 +79,8 @@ void Run::all(const Trigger& trigger, Recorder* recorder) {
   stand_back();
   if (const Time paced = workspace.pace.due(); paced != kNoTime) due(paced);
   due_by_age();
+  rounds_only = next_due == kNoTime && rounded_ != kNoTime;
+  if (rounded_ != kNoTime) due(rounded_);
 }
 
 void Run::use_partition_of(const Turn& turn) {

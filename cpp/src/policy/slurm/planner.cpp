@@ -1,5 +1,7 @@
 #include "evenhand/policy/slurm/planner.h"
 
+#include <numeric>
+
 #include "run_work.h"
 
 namespace evenhand::slurm {
@@ -30,6 +32,7 @@ std::shared_ptr<evenhand::Planner> Planner::copy(std::shared_ptr<ClusterState> s
   out->memory_ = memory_;
   out->workspace_.pace = workspace_.pace;
   out->next_due_ = next_due_;
+  out->cycle_ = cycle_;
   return out;
 }
 
@@ -106,6 +109,9 @@ void Planner::decide(const Trigger& trigger, Recorder* recorder) {
   run_->all(trigger, recorder);
   stands_ = true;
   next_due_ = decisions().rows().empty() ? run_->next_due : state_.now();
+  cycle_ = run_->rounds_only && state_.reservations().rows() == 0
+               ? std::lcm(inputs_.settings.passes.bf_resolution, kMicrosecondsPerSecond)
+               : kNoTime;
 }
 
 const Decisions& Planner::decisions() const { return run_->decisions; }

@@ -112,8 +112,11 @@ class Run {
   Decisions decisions;
   Tally tally;
   Time next_due = kNoTime;
+  // Nothing but the rounding of planned starts leads there: no instant is ahead of now for itself.
+  bool rounds_only = false;
 
  private:
+  Time rounded_ = kNoTime;  // when backfill's plans are rounded to others
   void begin(const Trigger& trigger, Recorder* recorder);
   const Jobs& jobs() const { return jobs_; }
   const Settings& set() const { return workspace.settings; }

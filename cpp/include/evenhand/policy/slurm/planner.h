@@ -53,6 +53,7 @@ class Planner final : public evenhand::Planner {
   Refusals refusals() const override;
   Contested contested() const override;
   Time next_due() const override { return next_due_; }
+  Time cycle() const override { return cycle_; }
   Columns memory() const override;
   std::unique_ptr<evenhand::Planner> afresh() const override {
     return std::make_unique<Planner>(inputs_);
@@ -67,7 +68,7 @@ class Planner final : public evenhand::Planner {
   Queue queue_{workspace_};
   std::unique_ptr<Run> run_;  // the last one
   bool stands_ = false;       // nothing has changed since
-  Time next_due_ = kNoTime;
+  Time next_due_ = kNoTime, cycle_ = kNoTime;
 };
 
 }  // namespace evenhand::slurm
