@@ -61,6 +61,10 @@ CODES: Mapping[str, str] = {
         "What is started may be preempted as soon as it runs, so that operations can preempt each other in"
         " turns; the message names the setting that ends that."
     ),
+    "preemption_loop": (
+        "Jobs lost all of their work three times in a day or less, while nothing of it was finished or saved:"
+        " what they used was of no use to them, whoever got it."
+    ),
     "single_allocations_stay": (
         "Operations of one allocation have more than their fair share. One allocation is not preemptible as"
         " a whole, so what is below its share waits for its end."

@@ -30,12 +30,12 @@ def metrics(
 
     hours = (end - begin) / HOUR
     window = (has, overlap, hours if end > begin else NAN)
-    of_shares = starvation(record, window) | shares(record, window)
+    of_shares = starvation(record, window, until) | shares(record, window)
     if not record.shares:
         of_shares = dict.fromkeys(of_shares, NAN)
     return {
         "hours": hours,
-        **jobs(record, window, bound, math.inf if until is None else until),
+        **jobs(record, window, bound, math.inf if until is None else until, end),
         **of_shares,
         **resources(record, window),
         **preemptions(record, window, flap_within),
@@ -77,7 +77,7 @@ def summary(name: str, values: Sequence[float]) -> dict[str, float]:
     return {f"{name}.mean": mean(values), **quantiles, f"{name}.max": most(values)}
 
 
-def jobs(record: Record, window: Window, bound: int, stop: float) -> dict[str, float]:
+def jobs(record: Record, window: Window, bound: int, stop: float, last: int) -> dict[str, float]:
     """Counts, waits, slowdowns, fairness."""
     has, _, hours = window
     operations = rows(record, "operations")
@@ -94,6 +94,12 @@ def jobs(record: Record, window: Window, bound: int, stop: float) -> dict[str, f
     ended = [o for o in mine if before(operations[o]["end"])]
     waits: list[float] = []
     cut_waits: list[float] = []
+    so_far = [
+        (operations[o]["first_start"] if o in started else max(last, operations[o]["submit"]))
+        - operations[o]["submit"]
+        for o in mine
+        if not record.cut_off[o]
+    ]
     slow: list[float] = []
     fair: list[float] = []
     for o in started:
@@ -115,6 +121,7 @@ def jobs(record: Record, window: Window, bound: int, stop: float) -> dict[str, f
         "jobs.never_started": len(mine) - len(started),
         "jobs_per_hour": sum(has(o["end"]) for o in operations) / hours,
         **summary("waiting", waits),
+        **summary("waiting.censored", [wait / 1e6 for wait in so_far]),
         **summary("slowdown", slow),
         "finish_time_fairness.p50": quantile(fair, 50),
         "finish_time_fairness.p95": quantile(fair, 95),
@@ -146,7 +153,7 @@ def alone(record: Record, operations: list[Row], o: int, work: int) -> float:
     return work * max(1.0, share * together)
 
 
-def starvation(record: Record, window: Window) -> dict[str, float]:
+def starvation(record: Record, window: Window, stop: int | None) -> dict[str, float]:
     """Spells of operations and of pools."""
     found: dict[str, float] = {}
     for name, kind in (("starvation", "operation"), ("starvation.pools", "pool")):
@@ -162,6 +169,10 @@ def starvation(record: Record, window: Window) -> dict[str, float]:
         long = [t / 1e6 for t in (window[1](b, u) for _, b, u in joined) if t > 0]
         found |= {
             f"{name}.spells": len(long),
+            f"{name}.open": sum(
+                window[1](b, u) > 0 and (u == NO_TIME or (stop is not None and u >= stop))
+                for _, b, u in joined
+            ),
             f"{name}.total": sum(long),
             f"{name}.p50": quantile(long, 50),
             f"{name}.p95": quantile(long, 95),
@@ -178,15 +189,22 @@ def shares(record: Record, window: Window) -> dict[str, float]:
     leaves = [p for p in range(len(record.parent)) if p not in record.parent.tolist()]
     series = rows(record, "series")
     times = sorted({s["time"] for s in series})
-    fair = guarantee = 0.0
+    fair = guarantee = below = longest = 0.0
+    lasting = dict.fromkeys(leaves, 0.0)
     due, got = dict.fromkeys(leaves, 0.0), dict.fromkeys(leaves, 0.0)
-    for s in series:
+    for s in sorted(series, key=lambda s: s["time"]):
         if s["pool"] not in leaves:
             continue
         following = times.index(s["time"]) + 1
         until = times[following] if following < len(times) else NO_TIME
         hours = window[1](s["time"], until) / HOUR
         owed = min(s["fair_share"], s["demand"])
+        lacks = owed - s["usage"] > 1e-9
+        seconds = window[1](s["time"], until) / 1e6
+        # A sample without length in the window neither adds to what lasts nor ends it before it began.
+        lasting[s["pool"]] = lasting[s["pool"]] + seconds if lacks and seconds else 0.0
+        longest = max(longest, lasting[s["pool"]])
+        below += seconds if lacks else 0.0
         fair += max(owed - s["usage"], 0) * hours
         guarantee += max(min(s["guarantee"], s["demand"]) - s["usage"], 0) * hours
         due[s["pool"]] += owed * hours
@@ -194,7 +212,13 @@ def shares(record: Record, window: Window) -> dict[str, float]:
     parts = [got[p] / due[p] for p in leaves if due[p] > 0]
     squares = sum(x * x for x in parts)
     jain = sum(parts) ** 2 / (len(parts) * squares) if squares > 0 else NAN
-    return {"lost_share.fair_share": fair, "lost_share.guarantee": guarantee, "jain": jain}
+    return {
+        "below_share.total": below,
+        "below_share.max": longest,
+        "lost_share.fair_share": fair,
+        "lost_share.guarantee": guarantee,
+        "jain": jain,
+    }
 
 
 def resources(record: Record, window: Window) -> dict[str, float]:
@@ -202,7 +226,7 @@ def resources(record: Record, window: Window) -> dict[str, float]:
     has, overlap, _ = window
     runs = [a for a in rows(record, "allocations") if a["request"] >= 0 and a["began"] != NO_TIME]
     found: dict[str, dict[str, float]] = {
-        n: {} for n in ("utilisation", "goodput", "lost_work", "incomplete_gangs")
+        n: {} for n in ("utilisation", "goodput", "lost_work", "lost_work_of_one", "incomplete_gangs")
     }
     for r, name in enumerate(record.resources):
         room = 0.0
@@ -210,15 +234,18 @@ def resources(record: Record, window: Window) -> dict[str, float]:
             until = int(record.capacity_time[k + 1]) if k + 1 < len(record.capacity_time) else NO_TIME
             room += overlap(time, until) / HOUR * record.capacity[k][r]
         held = done = lost = 0.0
+        by_one = [0.0] * len(record.pool)
         for a in runs:
             amount = record.amounts[a["request"]][r]
             held += overlap(a["began"], a["end"]) / HOUR * amount
             if has(a["end"]):
                 lost += a["lost"] / HOUR * amount
+                by_one[a["operation"]] += a["lost"] / HOUR * amount
                 done += a["kept"] / HOUR * amount if a["outcome"] == COMPLETED else 0.0
         found["utilisation"][name] = held / room if room > 0 else NAN
         found["goodput"][name] = done
         found["lost_work"][name] = lost
+        found["lost_work_of_one"][name] = max(by_one, default=0.0) / lost if lost > 0 else NAN
         found["incomplete_gangs"][name] = sum(
             incomplete(record, runs, q, overlap) / HOUR * record.amounts[q][r]
             for q in range(len(record.count))
@@ -238,6 +265,28 @@ def incomplete(record: Record, runs: list[Row], request: int, overlap: Callable[
         if running > 0 and running + done < record.count[request]:
             held += running * overlap(at, instants[i + 1] if i + 1 < len(instants) else NO_TIME)
     return held
+
+
+def loops(record: Record, window: Window) -> int:
+    """Count the jobs that lose their work three times in a day, with nothing kept between."""
+    runs = rows(record, "allocations")
+    found = 0
+    for job in range(len(record.pool)):
+        own = [a for a in runs if a["operation"] == job and a["request"] >= 0 and window[0](a["end"])]
+        lost: list[int] = []
+        looping = False
+        for time in sorted({a["end"] for a in own}):
+            here = [a for a in own if a["end"] == time]
+            had = [runs[a["resumed_from"]]["kept"] if a["resumed_from"] >= 0 else 0 for a in here]
+            if any(a["outcome"] == COMPLETED or a["kept"] > h for a, h in zip(here, had, strict=True)):
+                lost = []
+            elif any(
+                a["outcome"] in (PREEMPTED, ABORTED) and a["decision"] >= 0 and a["lost"] > 0 for a in here
+            ):
+                lost.append(time)
+            looping |= len(lost) >= 3 and lost[-1] - lost[-3] <= 24 * HOUR
+        found += looping
+    return found
 
 
 def preemptions(record: Record, window: Window, flap_within: int) -> dict[str, float]:
@@ -281,6 +330,7 @@ def preemptions(record: Record, window: Window, flap_within: int) -> dict[str, f
         "preempted.jobs": len(jobs_),
         "preempted.p95": quantile(often, 95),
         "preempted.max": most(often),
+        "preemption_loops": loops(record, window),
         "requests.satisfied": len(satisfied),
         "requests.unsatisfied": len(first) - len(satisfied),
         "victims.per_satisfied_request": mean([victims[key] for key in satisfied]),

@@ -27,11 +27,13 @@ from evenhand.display.text import COLUMNS_MEAN, amount, clean, in_unit, percent,
 if TYPE_CHECKING:
     from evenhand.display.tree import Row
     from evenhand.shares import Shares
+    from evenhand.simulate.result import Result
     from evenhand.table import Table
 
 __all__ = [
     "PoolTree",
     "pool_tree",
+    "result_html",
     "shares_html",
     "shares_text",
     "snapshot_html",
@@ -216,3 +218,12 @@ def table_html(table: Table, *, head: str = "", max_rows: int = 20, max_columns:
     if not head:
         return markup.wrap(table_text(table), body, note)
     return markup.wrap(f"{head}\n{table_text(table)}", f"<div>{markup.safe(head)}</div>", body, note)
+
+
+def result_html(result: Result, done: str) -> str:
+    """Return what came of a simulation, its diagnostics, and the metrics folded."""
+    begin, end = result.span
+    notes = "".join(f"<p>{markup.safe(line)}</p>" for line in repr(result).splitlines()[1:])
+    rows = [(name, amount(value), unit) for name, value, unit in result.metrics.table().rows()]
+    body = markup.fold("metrics", markup.table(("name", "value", "unit"), rows, numbers=[1]))
+    return markup.wrap(repr(result), markup.header(f"Result of {end - begin:,.0f} s", done), notes, body)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.reasons import ACTIONS, STARVATION
+from evenhand.simulate.loops import loops
 from evenhand.simulate.record import NO_TIME
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ HOUR = 3_600_000_000
 COMPLETED = 1  # codes of outcomes
 _INTERRUPTED = (2, 3, 4)  # preempted, aborted, suspended
 _PREEMPT = ACTIONS.index("preempt")
+_EQUAL = 1e-9  # shares so near each other are equal, as in the core
 _AGGRESSIVE = STARVATION.index("aggressively_starving")
 
 
@@ -93,6 +95,7 @@ def jobs(record: Record, w: Window, bound: int) -> dict[str, float]:
     endless[record.request_operation[record.work == NO_TIME]] = True
     finished = ended & whole & ~endless & (t["lost_count"] == 0)
     response = (end - submit)[finished]
+    last = np.maximum(w.end, submit)  # what has not started has waited until then, at least
     slowdown = np.maximum(response / np.maximum(work[finished], bound), 1.0)
     return {
         "jobs": int(mine.sum()),
@@ -101,6 +104,7 @@ def jobs(record: Record, w: Window, bound: int) -> dict[str, float]:
         "jobs.never_started": int((mine & ~started).sum()),
         "jobs_per_hour": float(w.has(end).sum() / w.hours),
         **_summary("waiting", (first - submit)[started & whole]),
+        **_summary("waiting.censored", (np.where(started, first, last) - submit)[mine & whole]),
         **_summary("slowdown", slowdown, 1.0),
         **_fairness(record, finished, submit, end, work),
         "cut_off": int((mine & ~whole).sum()),
@@ -146,9 +150,11 @@ def starvation(record: Record, w: Window) -> dict[str, float]:
         of = element >= 0
         begin, end = t["from"][of].astype(np.int64), t["until"][of].astype(np.int64)
         long = _spells(element[of], begin, end, w)
+        lasts = (w.overlap(begin, end) > 0) & ((end == NO_TIME) | (end >= w.before))
         aggressive = w.overlap(begin, end)[t["level"][of] == _AGGRESSIVE]
         found |= {
             f"{name}.spells": len(long),
+            f"{name}.open": int(lasts.sum()),
             f"{name}.total": float(long.sum() / 1e6),
             f"{name}.p50": quantile(long, 50) / 1e6,
             f"{name}.p95": quantile(long, 95) / 1e6,
@@ -180,7 +186,8 @@ def shares(record: Record, w: Window) -> dict[str, float]:
     order = np.lexsort((t["pool"], t["time"]))
     times = t["time"][order][:: max(pools, 1)].astype(np.int64)
     # A sample stands for what is until the next one.
-    hours = w.overlap(times, np.append(times[1:], NO_TIME))[:, None] / HOUR
+    span = w.overlap(times, np.append(times[1:], NO_TIME))[:, None]
+    hours = span / HOUR
     sampled: Callable[[str], Floats] = lambda name: t[name][order].reshape(-1, pools)[:, leaf]  # noqa: E731
     usage, demand = sampled("usage"), sampled("demand")
     owed = np.minimum(sampled("fair_share"), demand)
@@ -188,12 +195,22 @@ def shares(record: Record, w: Window) -> dict[str, float]:
     due = (owed * hours).sum(axis=0)
     got = (usage * hours).sum(axis=0)[due > 0] / due[due > 0]
     squares = float((got * got).sum())
+    below = np.where(owed - usage > _EQUAL, span, 0) / 1e6
     found = {
+        "below_share.total": float(below.sum()),
+        "below_share.max": _longest(below),
         "lost_share.fair_share": float((np.maximum(owed - usage, 0) * hours).sum()),
         "lost_share.guarantee": float((np.maximum(promised - usage, 0) * hours).sum()),
         "jain": float(got.sum()) ** 2 / (len(got) * squares) if squares > 0 else float("nan"),
     }
     return found if record.shares else dict.fromkeys(found, float("nan"))
+
+
+def _longest(below: Floats) -> float:
+    """Return the largest sum of numbers above 0 that follow each other in a column; 0 if there are none."""
+    sums = np.cumsum(below, axis=0)
+    before = np.maximum.accumulate(np.where(below > 0, 0.0, sums), axis=0)
+    return float((sums - before).max(initial=0.0))
 
 
 def resources(record: Record, w: Window) -> dict[str, float]:
@@ -212,11 +229,16 @@ def resources(record: Record, w: Window) -> dict[str, float]:
     room = (w.overlap(record.capacity_time, until)[:, None] * record.capacity).sum(axis=0) / HOUR
     held = _hours(w.overlap(start, end), amounts)
     parts = _incomplete(record, w, request, start, end, t["outcome"][known] == COMPLETED)
+    thrown = lost[:, None] / HOUR * amounts
+    of_each = np.zeros((len(record.pool), amounts.shape[1]))
+    np.add.at(of_each, t["operation"][known].astype(np.int64), thrown)
+    every, most = of_each.sum(axis=0), of_each.max(axis=0, initial=0.0)
     found: dict[str, float] = {}
     for name, column in (
         ("utilisation", np.divide(held, room, out=np.full(len(room), np.nan), where=room > 0)),
         ("goodput", _hours(kept, amounts)),
         ("lost_work", _hours(lost, amounts)),
+        ("lost_work_of_one", np.divide(most, every, out=np.full(len(every), np.nan), where=every > 0)),
         ("incomplete_gangs", parts),
     ):
         found |= {f"{name}.{r}": float(v) for r, v in zip(record.resources, column.tolist(), strict=True)}
@@ -269,6 +291,7 @@ def preemptions(record: Record, w: Window, flap_within: int) -> dict[str, float]
         "preempted.jobs": len(again),
         "preempted.p95": quantile(again, 95),
         "preempted.max": float(again.max()) if len(again) else float("nan"),
+        "preemption_loops": len(loops(record, w.has(record.tables["allocations"]["end"].astype(np.int64)))),
         **_satisfied(record, w, of),
         "flaps": _flaps(record, w, flap_within),
         "victims.within_fair_share": int(within.sum()),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from evenhand.accepted import plain
 from evenhand.arguments import expect
 from evenhand.config.triggers import Heartbeat, SchedulingRun
@@ -61,11 +63,11 @@ class Moment:
         earlier = (raw["action"] == ACTIONS.index("preempt")) & (raw["time"] < time)
         found = []
         own = earlier & (raw["operation"] == operation)
-        if count := int(own.sum()):
+        if count := len(np.unique(raw["time"][own])):
             name = name_of(self.result.operation_names[operation])
             last = instant(float(raw["time"][own][-1]) / 1e6, float(time) / 1e6)
             often = "once" if count == 1 else f"{count:,} times"
-            said = f"Work of {name} was preempted {often} before in this run, last at {last}."
+            said = f"Work of {name} was preempted {often} before in this run, last at {last}: this is time {count + 1:,}."
             found.append(Claim("before", said, {"count": count}))
         if (earlier & (raw["operation"] == served) & (by == operation)).any():
             notes = self.result.diagnostics

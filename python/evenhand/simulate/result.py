@@ -12,6 +12,8 @@ from evenhand.building.readback import NO_TIME, units
 from evenhand.plans.memory import fingerprint
 from evenhand.provenance import of_policy, seed_of
 from evenhand.reasons import ACTIONS, MODES, REASONS, STAGES, STARVATION
+from evenhand.simulate.loops import hours, loops, noted
+from evenhand.simulate.record import record_of
 from evenhand.table import Table
 
 if TYPE_CHECKING:
@@ -297,7 +299,7 @@ class Result:
         from evenhand.plans.remarks import of_input
 
         of_rows = (*of_input(self.snapshot, self.policy), *of_requests(self._parsed.rows))
-        return (*of_rows, *self._never_fitting, *self._noted)
+        return (*of_rows, *self._never_fitting, *self._looping, *self._noted)
 
     @cached_property
     def _noted(self) -> tuple[Diagnostic, ...]:
@@ -367,17 +369,39 @@ class Result:
 
         return moment(self, decision).why()
 
+    @cached_property
+    def _looping(self) -> tuple[Diagnostic, ...]:
+        return noted(loops(record_of(self)), self.operation_names, list(self.snapshot.resources))
+
+    def _done(self) -> str:
+        """Say what came of it: jobs finished, work kept and lost, and how much of that one job lost."""
+        m = self.metrics
+        said = [f"{int(m['jobs.finished']):,} of {int(m['jobs']):,} jobs finished"]
+        for resource in self.snapshot.resources:
+            kept, lost = (float(m[f"{name}.{resource}"]) for name in ("goodput", "lost_work"))
+            if kept or lost:
+                part = m[f"lost_work_of_one.{resource}"]
+                by_one = f", {part:.0%} of it by one job" if lost else ""
+                said.append(f"goodput {hours(kept)} {resource}-hours, lost work {hours(lost)}{by_one}")
+        most = m["preempted.max"]
+        return "; ".join([*said, "nothing preempted" if most != most else f"preempted.max {int(most):,}"])
+
+    def _repr_html_(self) -> str:
+        from evenhand.display.results import result_html
+
+        return result_html(self, self._done())
+
     def __repr__(self) -> str:
         raw = self.raw
         begin, end = self.span
         never = [one.numbers["requests"] for one in self._never_fitting]
         counts = (
-            f"<Result of {end - begin:,.0f} s: {len(raw['operations']['submit']):,} operations, "
+            f"<Result of {end - begin:,.0f} s: {self._done()}; {len(raw['operations']['submit']):,} operations, "
             f"{len(raw['allocations']['start']):,} runs of allocations, "
             f"{len(raw['decisions']['time']):,} decisions"
             f"{''.join(f'; {count:,} requests can never start (diagnostics)' for count in never)}>"
         )
-        return "\n".join([counts, *(f"{d.code}: {d.message}" for d in self._noted)])
+        return "\n".join([counts, *(f"{d.code}: {d.message}" for d in (*self._looping, *self._noted))])
 
 
 def _named(names: Sequence[Any], rows: NDArray[Any]) -> list[Any]:

@@ -12,7 +12,8 @@ from evenhand.simulate.record import NO_TIME, Record
 
 S = 1_000_000
 COLUMNS = {
-    "allocations": ("request", "operation", "node", "start", "began", "end", "outcome", "kept", "lost"),
+    "allocations": ("request", "operation", "node", "start", "began", "end", "outcome", "kept", "lost",
+                    "decision", "resumed_from"),
     "operations": ("submit", "first_start", "end", "lost_count"),
     "decisions": ("time", "action", "stage", "reason", "operation", "beneficiary_operation",
                   "beneficiary_request", "within_fair_share"),
@@ -24,10 +25,11 @@ REASONS = ("starving", "limit")
 
 
 def table(name: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Columns of rows; what a row does not say is 0."""
+    """Columns of rows; what a row does not say is 0, or no row."""
+    absent = {"decision": -1, "resumed_from": -1}
     return {
         column: np.array(
-            [row.get(column, 0) for row in rows],
+            [row.get(column, absent.get(column, 0)) for row in rows],
             np.float64 if name == "series" and column not in ("time", "pool") else np.int64,
         )
         for column in COLUMNS[name]
@@ -117,6 +119,9 @@ def records(draw: st.DrawFn) -> Record:
             "lost_count": draw(st.integers(0, 3)) // 3,
         }
 
+    decided = draw(st.integers(0, 6))
+    runs = draw(st.integers(0, 8))
+
     def run() -> dict[str, int]:
         start, stop = span()
         request = draw(st.integers(-1, len(requests) - 1))
@@ -127,7 +132,9 @@ def records(draw: st.DrawFn) -> Record:
             "began": draw(st.sampled_from([start, start, stop, end if stop == NO_TIME else stop])),
             "end": stop,
             "outcome": 0 if stop == NO_TIME else draw(st.integers(1, 5)),
-            "kept": draw(st.integers(0, 9)) * S,
+            "kept": draw(st.sampled_from([0, 0, 5, 9])) * S,
+            "decision": draw(st.integers(-1, decided - 1)),
+            "resumed_from": draw(st.integers(-1, runs - 1)),
             "lost": draw(st.integers(0, 9)) * S,
         }
 
@@ -174,8 +181,8 @@ def records(draw: st.DrawFn) -> Record:
         capacity=[(t, draw(st.sampled_from([0.0, 1.0, 4.0]))) for t in steps],
         cut_off=[draw(st.booleans()) for _ in range(operations)],
         operations=[operation_row() for _ in range(operations)],
-        allocations=sorted((run() for _ in range(draw(st.integers(0, 8)))), key=lambda r: r["start"]),
-        decisions=sorted((decision() for _ in range(draw(st.integers(0, 6)))), key=lambda d: d["time"]),
+        allocations=sorted((run() for _ in range(runs)), key=lambda r: r["start"]),
+        decisions=sorted((decision() for _ in range(decided)), key=lambda d: d["time"]),
         series=series,
         spells=spells(),
         shares=draw(st.integers(0, 5)) > 0,

@@ -70,7 +70,8 @@ def test_what_was_preempted_before_says_how_often_and_what_ends_it() -> None:
         before, turns = said.claims[-2:]
         assert (before.code, before.numbers) == ("before", {"count": count})
         when = f"{float(d['time'][last]):g} s"
-        assert before.sentence == f"Work of a was preempted {often} before in this run, last at {when}."
+        said = f"Work of a was preempted {often} before in this run, last at {when}"
+        assert before.sentence == f"{said}: this is time {count + 1}."
         assert turns.code == "turns"
         assert setting in turns.sentence
         assert "with that setting off, or by a pace" in turns.sentence
