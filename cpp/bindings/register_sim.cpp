@@ -16,7 +16,7 @@ namespace {
 using sim::Engine;
 
 sim::Workload workload_of(const Snapshot& rows, const py::dict& columns) {
-  sim::Workload w{rows, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  sim::Workload w{rows, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   Reader in(columns);
   in.read("pool", w.pool);
   in.read("node", w.node);
@@ -25,6 +25,7 @@ sim::Workload workload_of(const Snapshot& rows, const py::dict& columns) {
   in.read("checkpoint_every", w.checkpoint_every);
   in.read("cut_off", w.cut_off);
   in.read("replica", w.replica);
+  in.read("whole", w.whole);
   in.read("event_time", w.event_time);
   in.read("event_node", w.event_node);
   in.read_enum("event", w.event);

@@ -54,6 +54,8 @@ def drawn(
             row["duration"] = row["run_time"] + float(rng.integers(1, 60))
         if rng.random() < 0.1:
             row["replica"] = True
+        if wide > 1 and seed % 3 == 0:
+            row["whole"] = True
         if rng.random() < 0.1:
             row["preemptible"] = False
         if system == "gridengine":

@@ -10,7 +10,7 @@ from evenhand.simulate.record import NO_TIME, Record
 
 HOUR = 3_600_000_000
 NAN = float("nan")
-COMPLETED, PREEMPTED, ABORTED, SUSPENDED = 1, 2, 3, 4
+COMPLETED, PREEMPTED, ABORTED, SUSPENDED, LOST_PART = 1, 2, 3, 4, 6
 PREEMPT = 1
 AGGRESSIVE = 2
 
@@ -281,7 +281,8 @@ def loops(record: Record, window: Window) -> int:
             if any(a["outcome"] == COMPLETED or a["kept"] > h for a, h in zip(here, had, strict=True)):
                 lost = []
             elif any(
-                a["outcome"] in (PREEMPTED, ABORTED) and a["decision"] >= 0 and a["lost"] > 0 for a in here
+                a["outcome"] in (PREEMPTED, ABORTED, LOST_PART) and a["decision"] >= 0 and a["lost"] > 0
+                for a in here
             ):
                 lost.append(time)
             looping |= len(lost) >= 3 and lost[-1] - lost[-3] <= 24 * HOUR
@@ -319,7 +320,7 @@ def preemptions(record: Record, window: Window, flap_within: int) -> dict[str, f
     satisfied = [key for key in first if served(key)]
     flaps = 0
     for i, a in enumerate(runs):
-        if a["outcome"] in (PREEMPTED, ABORTED, SUSPENDED) and a["request"] >= 0 and has(a["end"]):
+        if a["outcome"] in (PREEMPTED, ABORTED, SUSPENDED, LOST_PART) and a["request"] >= 0 and has(a["end"]):
             flaps += any(
                 b["request"] == a["request"] and a["end"] <= b["start"] <= a["end"] + flap_within
                 for b in runs[i + 1 :]

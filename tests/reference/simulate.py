@@ -14,6 +14,7 @@ from evenhand.config.triggers import Cycle, Heartbeat, SchedulingRun
 from evenhand.simulate import Workload
 
 SECOND = 1_000_000
+OWN = ("run_time", "checkpoint_every", "cut_off", "replica", "whole")
 # In the order in which they happen at one instant.
 ENDS, NODES, GRACES, AGAIN, SAVES, ARRIVALS, UPDATES, DECISIONS = range(8)
 
@@ -73,6 +74,7 @@ class Reference:
         self.pushed = 0
         self.changed = False  # by an event that a pass follows
         self.serial = 0
+        self.by_allocation = policy.system in ("ytsaurus", "yunikorn")  # their unit
         self.read(workload)
 
     def read(self, workload: Workload) -> None:
@@ -85,7 +87,7 @@ class Reference:
         order = sorted(range(len(table)), key=lambda i: str(table["name"][i]))
         for i in sorted(order, key=lambda i: table["submit_time"][i]):
             row = nested({c: cell(table, c, i) for c in table.columns})
-            own = {key: row.pop(key, None) for key in ("run_time", "checkpoint_every", "cut_off", "replica")}
+            own = {key: row.pop(key, None) for key in OWN}
             self.asked[row["name"]] = {"row": row, **own, "open": row.get("count", 1), "pending": 0}
             self.push(max(round(row["submit_time"] * SECOND), self.begin), ARRIVALS, row["name"])
         self.to_come = dict.fromkeys(self.owners, 0)
@@ -198,9 +200,11 @@ class Reference:
         else:
             self.apply(Node(name, None, False))
             gone = [run for run in self.live.values() if run.node == name]
-            if self.policy.system not in ("ytsaurus", "yunikorn"):  # their unit is an allocation
+            if not self.by_allocation:
                 jobs = {run.operation for run in gone}
                 gone = [run for run in self.live.values() if run.operation in jobs]
+            wholes = {run.request for run in gone if self.asked[run.request]["whole"] and self.by_allocation}
+            gone += [run for run in self.live.values() if run.request in wholes and run not in gone]
             for run in sorted(gone, key=self.runs.index):
                 self.end(run, "lost_node")
             self.room[name] = dict.fromkeys(self.room[name], 0)
@@ -277,6 +281,15 @@ class Reference:
                 self.to_come[run.operation] -= 1
                 if self.to_come[run.operation] == 0:
                     self.apply(Remove("operations", run.operation))
+        if outcome in ("preempted", "aborted") and asked["whole"] and self.by_allocation:
+            for other in sorted(self.parts(run), key=self.runs.index):
+                other.fate = run.fate
+                self.end(other, "lost_part")
+
+    def parts(self, run: Run) -> list[Run]:
+        """Return what else runs of a request."""
+        every = self.live.values()
+        return [one for one in every if one.request == run.request and one.outcome == "running"]
 
     # --- decisions
 
@@ -302,6 +315,8 @@ class Reference:
                         self.suspend(Suspend(event.allocation, d.kept or {}))
         for d in victims:
             if d.mode in ("preempt", "enhanced_suspend", "suspend"):
+                continue
+            if str(d.allocation) not in self.live:  # with another part of it
                 continue
             run = self.live[str(d.allocation)]
             run.fate = "gone" if d.mode == "terminate" else "again"

@@ -143,4 +143,4 @@ def test_profiles_are_what_the_script_fits(name: str) -> None:
         )
 
 
-DIGEST = "28f9b1699a0e2f2bc5c0595acc127b9d2955a58cae766ddfe0ea23a2c61f0f52"
+DIGEST = "c1430e5d2b7fcd9a468a2eaa6d5a9a3ca5923a4240f97fc950a7afb20a8fda06"

@@ -205,8 +205,24 @@ void Engine::end(Id slot, Outcome outcome) {
              state_->allocations_of(operation).empty())
       sums.end[owner] = now_;
   }
+  if ((outcome == Outcome::kPreempted || outcome == Outcome::kAborted) && request != kNoId &&
+      asked_[request].whole)
+    end_parts_of(request, operation, fate, log.decision[row]);
   state_->reclaim();
   changed(node);
+}
+
+// What is left of a request that is of use only as a whole is interrupted with a part of it.
+void Engine::end_parts_of(Id request, Id operation, Fate fate, Id decision) {
+  Column<Id> parts;
+  for (const Id slot : state_->allocations_of(operation))
+    if (running_[slot].request == request && !state_->away(slot)) parts.push_back(slot);
+  std::ranges::sort(parts, {}, [&](Id slot) { return running_[slot].log; });
+  for (const Id slot : parts) {
+    running_[slot].fate = fate;
+    running_[slot].decision = decision;
+    end(slot, Outcome::kLostPart);
+  }
 }
 
 // It has been asked to leave by an instant; if that is now, it has left.
@@ -227,13 +243,15 @@ void Engine::lose(Id node) {
   Column<Id> gone(here.begin(), here.end());
   for (Id slot = 0; away_count_ > 0 && slot < state_->slots(); ++slot)
     if (state_->away(slot) && state_->node_of(slot) == node) gone.push_back(slot);
-  if (options_.whole_operations) {
-    Column<Id> rest;
-    for (const Id slot : gone)
-      for (const Id other : state_->allocations_of(state_->operation_of(slot)))
-        rest.push_back(other);
-    gone.insert(gone.end(), rest.begin(), rest.end());
+  Column<Id> rest;
+  for (const Id slot : gone) {
+    const Id request = running_[slot].request;
+    const bool whole = request != kNoId && asked_[request].whole;
+    if (!whole && !options_.whole_operations) continue;
+    for (const Id other : state_->allocations_of(state_->operation_of(slot)))
+      if (!whole || running_[other].request == request) rest.push_back(other);
   }
+  gone.insert(gone.end(), rest.begin(), rest.end());
   std::ranges::sort(gone, {}, [&](Id slot) { return running_[slot].log; });
   gone.erase(std::unique(gone.begin(), gone.end()), gone.end());
   for (const Id slot : gone) end(slot, Outcome::kLostNode);

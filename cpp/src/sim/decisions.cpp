@@ -257,6 +257,7 @@ void Engine::carry_out(bool done) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Decision& d = all[i];
     if (d.action != Action::kPreempt) continue;
+    if (state_->gone(d.slot) && !state_->away(d.slot)) continue;  // with another part of it
     if (stops(d.mode)) {
       suspend(d.slot, d, kept_.row(i, width_), row(i));
       continue;

@@ -115,6 +115,7 @@ void Engine::arrive(Id request) {
   asked.checkpoint_every = work_.checkpoint_every[request];
   asked.duration = at_or(t.requests.duration, request, kNoTime);
   asked.replica = work_.replica[request] != 0;
+  asked.whole = work_.whole[request] != 0 && !options_.whole_operations;
   asked.open = t.requests.count[request];
   asked.kept.clear();
   asked.cells = node != kNoId || options_.planned_ends ||

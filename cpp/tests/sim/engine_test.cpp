@@ -120,6 +120,7 @@ Workload workload(const std::vector<Job>& jobs) {
     w.checkpoint_every.push_back(job.checkpoint);
     w.cut_off.push_back(0);
     w.replica.push_back(0);
+    w.whole.push_back(0);
   }
   w.rows = Snapshot(std::move(t));
   return w;

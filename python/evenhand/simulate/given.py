@@ -256,7 +256,7 @@ def own_columns(own: Columns, rows: int, zone: tzinfo | None, report: Report) ->
             own.get("checkpoint_every"), rows, None, zone, report, "checkpoint_every"
         ),
         "cut_off": _flags_of(own.get("cut_off"), rows, report, "cut_off"),
-        "replica": _flags_of(own.get("replica"), rows, report, "replica"),
+        **{name: _flags_of(own.get(name), rows, report, name) for name in ("replica", "whole")},
     }
     for name in ("run_time", "checkpoint_every"):
         low = (found[name] != NO_TIME) & (found[name] <= 0)

@@ -26,7 +26,7 @@ __all__ = ["Loop", "hours", "loops", "noted"]
 TIMES, WITHIN = 3, 86_400_000_000
 
 _COMPLETED = 1
-_TAKEN = (2, 3)  # preempted, aborted
+_TAKEN = (2, 3, 6)  # preempted, aborted, lost with another part
 _LISTED = 3
 
 

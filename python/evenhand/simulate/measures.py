@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 HOUR = 3_600_000_000
 COMPLETED = 1  # codes of outcomes
-_INTERRUPTED = (2, 3, 4)  # preempted, aborted, suspended
+_INTERRUPTED = (2, 3, 4, 6)  # preempted, aborted, suspended, lost with another part
 _PREEMPT = ACTIONS.index("preempt")
 _EQUAL = 1e-9  # shares so near each other are equal, as in the core
 _AGGRESSIVE = STARVATION.index("aggressively_starving")

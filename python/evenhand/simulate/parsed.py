@@ -24,6 +24,7 @@ OWN = TableSpec(
         Field("checkpoint_every", "duration", "How often its work is saved; null: never.", unit="s"),
         Field("cut_off", "flag", "Whether the trace ended before it did.", False),
         Field("replica", "flag", "Whether it comes back when it is lost, at once.", False),
+        Field("whole", "flag", "Whether all of its count are interrupted with one of them.", False),
     ),
 )
 
@@ -38,7 +39,7 @@ class Parsed:
         All operations and requests, in canonical order.
     run_time, checkpoint_every : array of int64
         Microseconds by canonical request; `NO_TIME`: null.
-    cut_off, replica : array of bool
+    cut_off, replica, whole : array of bool
     """
 
     rows: Snapshot
@@ -46,3 +47,4 @@ class Parsed:
     checkpoint_every: NDArray[np.int64]
     cut_off: NDArray[np.bool_]
     replica: NDArray[np.bool_]
+    whole: NDArray[np.bool_]

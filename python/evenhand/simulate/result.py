@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["OUTCOMES", "Result", "of_run"]
 
 #: How a run of an allocation ended, in the order of its codes.
-OUTCOMES = ("running", "completed", "preempted", "aborted", "suspended", "lost_node")
+OUTCOMES = ("running", "completed", "preempted", "aborted", "suspended", "lost_node", "lost_part")
 
 
 def of_run(snapshot: Snapshot, policy: Any, workload: Workload, rng: Any) -> dict[str, Any]:

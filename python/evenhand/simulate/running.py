@@ -164,6 +164,7 @@ class Simulation:
             "checkpoint_every": parsed.checkpoint_every,
             "cut_off": parsed.cut_off.astype(np.uint8),
             "replica": parsed.replica.astype(np.uint8),
+            "whole": parsed.whole.astype(np.uint8),
         }
         return columns | (event_columns(events, nodes, self._snapshot) if events else {})
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from evenhand.accepted import count_of, instant_from, kind_of_annotation, plain, scale_of, taken
+from evenhand.accepted import FLAG, count_of, instant_from, kind_of_annotation, plain, scale_of, taken
 from evenhand.arguments import expect, expect_snapshot
 from evenhand.building.problems import Report
 from evenhand.building.sources import check_options
@@ -58,8 +58,10 @@ class Workload(Frozen, Tabular):
     requests : frame, dict of arrays or list of dicts
         One row a request, as in a snapshot (``name, resources.<r>, count, submit_time, duration, priority,
         gang, ...``), and what only a workload has: ``run_time`` (of each of its count; null: for ever),
-        ``checkpoint_every`` (null: progress is lost), ``cut_off`` (the trace ended before it did) and
-        ``replica`` (it comes back when it is lost). ``operation``: by default one of the same name.
+        ``checkpoint_every`` (null: progress is lost), ``cut_off`` (the trace ended before it did),
+        ``replica`` (it comes back when it is lost) and ``whole`` (when one of its count is interrupted, all
+        are, and lose their work but what is saved; systems that preempt whole operations do that anyway).
+        ``operation``: by default one of the same name.
     operations : frame, optional
         One row an operation, as in a snapshot. By default made of the requests, which may then have columns
         of operations, too (``pool, user, project, account, partition, qos, kind, ...``).
@@ -80,6 +82,9 @@ class Workload(Frozen, Tabular):
         What its source says of it, and how many rows were left out or changed, and why.
     recorded : Table, optional
         What became of it where it was recorded.
+    whole : bool
+        Whether requests for several allocations are of use only as a whole, where their column ``whole`` does
+        not say it.
 
     Raises
     ------
@@ -137,6 +142,7 @@ class Workload(Frozen, Tabular):
         machines: Any = None,
         notes: Mapping[str, Any] | None = None,
         recorded: Table | None = None,
+        whole: bool = False,
     ) -> None:
         check_options(None, rounding)
         report = Report()
@@ -152,6 +158,8 @@ class Workload(Frozen, Tabular):
             report.fail("requests", "name", "required", "is missing; the table needs a column of names")
             raise report.error()
         own = {name: asked.pop(name) for name in list(asked) if name in _OWN}
+        if taken("workload", "whole", whole, FLAG):
+            own.setdefault("whole", np.ones(rows, np.bool_))
         found = own_columns(own, rows, zone, report)
         submit = micros_of(asked.get("submit_time"), rows, 0, zone, report, "submit_time", instant=True)
         if operations is None:
@@ -203,6 +211,7 @@ class Workload(Frozen, Tabular):
             "checkpoint_every": seconds_of(self._own["checkpoint_every"]),
             "cut_off": self._own["cut_off"],
             "replica": self._own["replica"],
+            "whole": self._own["whole"],
         }
         return Table({**{name: given(column) for name, column in self._requests.items()}, **own})
 

@@ -39,7 +39,7 @@ _TEXTS = {
 #: Columns that may have one text for all rows.
 _CONSTANT = (_TEXTS - {"name"}) | {"labels"}
 _SEPARATORS = ("|", "\t", ";")
-_FLAGS = {"gang", "preemptible", "cut_off", "replica", "reserve"}
+_FLAGS = {"gang", "preemptible", "cut_off", "replica", "reserve", "whole"}
 _WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 

@@ -66,7 +66,7 @@ def swf(
 
     A job is an operation, named by its number. It asks for as many whole allocations as it needs nodes:
     a job of at most one node's processors is one allocation, a larger one is a gang of equal allocations on
-    as few nodes as hold it, each rounded up to a whole processor.
+    as few nodes as hold it, each rounded up to a whole processor, and is interrupted as a whole.
 
     Parameters
     ----------
@@ -125,6 +125,8 @@ def swf(
       unknown (`no_number`), and a wait below 0 is recorded as it is (`negative_wait`).
     * A log whose lines all have more than 18 fields, as its first one has, is read without those behind the
       18th, whose meaning the format does not say (`more_fields`: how many a line).
+    * A job of more than one node is `whole`: if one of its allocations is interrupted, all are (`whole`: how
+      many jobs). The log does not say that; most such jobs are of processes that need each other.
     * Lines need not stand in the order of submission (`out_of_order`). Preceding jobs and think times (17,
       18) are not followed (`dependent`): the recorded submission has them in it.
     * No job is `cut_off`: a log has only jobs that ended.
@@ -292,6 +294,7 @@ def _requests(log: Columns, count: NDArray[np.int64], each: NDArray[np.int64], r
         "duration": _or_none(limit, (limit > 0) & (limit < _NO_LIMIT)),
         "count": count,
         "gang": count > 1,
+        "whole": count > 1,
         "resources.cpu": each,
     }
     for name, column in (("user", "user"), ("account", "group"), ("partition", "partition")):
@@ -311,6 +314,7 @@ def _count(log: Columns, requests: Columns, processors: NDArray[np.int64], notes
         "over_limit": sum(limit is not None and ran > limit for ran, limit in limits),
         "out_of_order": int((np.diff(log["submit"]) < 0).sum()),
         "dependent": int((log["preceding_job"] > 0).sum()),
+        "whole": int(requests["whole"].sum()),
         "processors_rounded_up": int((requests["count"] * requests["resources.cpu"] > processors).sum()),
     }
 

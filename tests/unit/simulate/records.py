@@ -131,7 +131,7 @@ def records(draw: st.DrawFn) -> Record:
             "start": start,
             "began": draw(st.sampled_from([start, start, stop, end if stop == NO_TIME else stop])),
             "end": stop,
-            "outcome": 0 if stop == NO_TIME else draw(st.integers(1, 5)),
+            "outcome": 0 if stop == NO_TIME else draw(st.integers(1, 6)),
             "kept": draw(st.sampled_from([0, 0, 5, 9])) * S,
             "decision": draw(st.integers(-1, decided - 1)),
             "resumed_from": draw(st.integers(-1, runs - 1)),

@@ -140,7 +140,7 @@ class Engine {
   struct Asked {  // by row of requests
     Id source = kNoId;
     Time run_time = kNoTime, checkpoint_every = kNoTime, duration = kNoTime;
-    bool replica = false, cells = false;
+    bool replica = false, whole = false, cells = false;
     Index open = 0;            // of its count: neither done nor lost
     std::vector<Kept> kept;    // of those that wait again, earliest first
     std::vector<Id> reserved;  // reservations for it
@@ -177,6 +177,7 @@ class Engine {
   void begin_work(Id slot);
   void begin_waiting(Id node);
   void end(Id slot, Outcome outcome);
+  void end_parts_of(Id request, Id operation, Fate fate, Id decision);
   void leave(Id slot, Fate fate, Time at, Id decision);
   void saved(Id slot);
   void lose(Id node);

@@ -15,7 +15,8 @@ enum class Outcome : std::uint8_t {
   kPreempted,  // it had to leave at once
   kAborted,    // it had to leave, and its time to do so ran out
   kSuspended,  // it keeps its progress, and perhaps room
-  kLostNode    // its node went down
+  kLostNode,   // its node went down
+  kLostPart    // another allocation of a request that is of use only as a whole was interrupted
 };
 
 struct AllocationLog {

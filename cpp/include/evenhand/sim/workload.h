@@ -17,6 +17,7 @@ struct Workload {
   Column<Time> checkpoint_every;  // kNoTime: never
   Column<std::uint8_t> cut_off;   // its source ended before it did
   Column<std::uint8_t> replica;   // comes back when it is lost
+  Column<std::uint8_t> whole;     // all of its allocations are interrupted with one of them
   // What happens to nodes, in order of time.
   Column<Time> event_time;
   Column<Id> event_node;  // of the start snapshot
