@@ -67,7 +67,10 @@ class Moment:
             name = name_of(self.result.operation_names[operation])
             last = instant(float(raw["time"][own][-1]) / 1e6, float(time) / 1e6)
             often = "once" if count == 1 else f"{count:,} times"
-            said = f"Work of {name} was preempted {often} before in this run, last at {last}: this is time {count + 1:,}."
+            said = (
+                f"Work of {name} was preempted {often} before in this run, last at {last}: this is time"
+                f" {count + 1:,}."
+            )
             found.append(Claim("before", said, {"count": count}))
         if (earlier & (raw["operation"] == served) & (by == operation)).any():
             notes = self.result.diagnostics

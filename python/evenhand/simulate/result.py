@@ -396,7 +396,8 @@ class Result:
         begin, end = self.span
         never = [one.numbers["requests"] for one in self._never_fitting]
         counts = (
-            f"<Result of {end - begin:,.0f} s: {self._done()}; {len(raw['operations']['submit']):,} operations, "
+            f"<Result of {end - begin:,.0f} s: {self._done()}; "
+            f"{len(raw['operations']['submit']):,} operations, "
             f"{len(raw['allocations']['start']):,} runs of allocations, "
             f"{len(raw['decisions']['time']):,} decisions"
             f"{''.join(f'; {count:,} requests can never start (diagnostics)' for count in never)}>"

@@ -134,7 +134,7 @@ def _too_many(now: float, count: int) -> InputError:
 
 
 def _sampled(metric: str) -> bool:
-    return metric.startswith("lost_share") or metric == "jain"
+    return metric.startswith(("lost_share", "below_share")) or metric == "jain"
 
 
 def plan_metrics(found: Plan) -> dict[str, float]:

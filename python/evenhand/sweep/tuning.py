@@ -7,9 +7,9 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +38,7 @@ _MOST_POINTS = 64
 _MOST_WINDOWS = 10_000
 _LIMITS = kind_of_annotation("Mapping[str, float] | None")
 _RATE = "preemptions_per_hour"
+_ROUNDING = 1e-9  # of sums
 _COSTS = (
     "goodput",
     "lost_work",
@@ -144,8 +145,8 @@ class Tuned(Tabular):
     bounds : tuple of Bound
         The goal, then the limits.
     met : bool
-        Whether all of them hold in the part that was tuned on, and more work is kept there than lost. If not,
-        these are the settings that come nearest.
+        Whether all of them hold in the part that was tuned on, and more work is kept there than lost, and no
+        less kept or more lost than before. If not, these are the settings that come nearest.
     held : bool
         Whether they hold in the part that was held out.
     sure : float
@@ -162,6 +163,13 @@ class Tuned(Tabular):
         whether they hold (null: the goal has nothing to measure).
     diagnostics : tuple of Diagnostic
         What the run of both parts with these settings says; see `evenhand.simulate.Result`.
+    before : mapping of str to number
+        Goodput, lost work and metrics of the bounds with the settings as they were given, in the part that
+        was tuned on.
+    worse : str or None
+        What these settings lose or do not finish that those did: then all that were tried do so.
+    met_but_worse : int
+        How many points met all bounds, but lost more work or finished less than the settings as given.
     """
 
     settings: dict[str, Any]
@@ -176,6 +184,9 @@ class Tuned(Tabular):
     points: Table
     windows: Table
     diagnostics: tuple[Diagnostic, ...] = ()
+    before: Mapping[str, float] = field(default_factory=dict)
+    worse: str | None = None
+    met_but_worse: int = 0
 
     def table(self) -> Table:
         """Return one row a metric of the bounds and of what they cost: ``name, bound, train, check``."""
@@ -199,13 +210,26 @@ class Tuned(Tabular):
         rows = [held for held in self.windows["holds"] if held is not None]
         told = [f"{name} = {value!r}" for name, value in self.settings.items()]
         refused = _refused_text([*self.points["error"]])
-        lines = [*refused, f"goodput: {_done_text(self.train)}", "", *told, ""]
+        done = f"goodput: {_done_text(self.train)}; as given: {_done_text(self.before)}"
+        lines = [*refused, done, "", *told, ""]
         if self.met:
             met = "all bounds hold"
         elif _in_vain(self.train):
             met = "at all settings that were tried more work is lost than kept; these come nearest"
+        elif self.worse is not None:
+            met = f"all settings that were tried do worse than those given; these come nearest: {self.worse}"
         else:
             met = "no settings that were tried meet all bounds, these come nearest"
+            met += "".join(
+                f"; {b} is {self.train[b.metric]:.4g}" for b in self.bounds if not b.holds(self.train)
+            )
+        if self.met_but_worse and not self.met:
+            count = self.met_but_worse
+            met += (
+                f"; {count} of {len(self.points)} points meet{'s' if count == 1 else ''} all bounds, but lose"
+                f"{'s' if count == 1 else ''} more work or finish{'es' if count == 1 else ''} less than the"
+                " settings given: at_most says how much lost_work may be"
+            )
         held = "they hold" if self.held else "they do not hold"
         sure = f"they hold in {sum(rows)} of its {len(rows)} windows"
         if len(rows) < len(self.windows):
@@ -233,6 +257,20 @@ def _kept_and_lost(metrics: Mapping[str, float]) -> dict[str, tuple[float, float
 def _in_vain(metrics: Mapping[str, float]) -> bool:
     """Whether more work is lost than kept, of any resource."""
     return any(lost > kept for kept, lost in _kept_and_lost(metrics).values())
+
+
+def _worse(found: Mapping[str, float], before: Mapping[str, float], stated: Collection[str]) -> str | None:
+    """Say what is lost or not finished that was before, of resources of which no bound says how much."""
+    had = _kept_and_lost(before)
+    for resource, (kept, lost) in _kept_and_lost(found).items():
+        if f"lost_work.{resource}" in stated:
+            continue
+        finished, gone = had[resource]
+        if lost > gone + _ROUNDING * (1 + gone):
+            return f"{lost:,.4g} {resource}-hours of work are lost, and were {gone:,.4g}"
+        if f"goodput.{resource}" not in stated and kept < finished - _ROUNDING * (1 + finished):
+            return f"{kept:,.4g} {resource}-hours of work are finished, and were {finished:,.4g}"
+    return None
 
 
 def _done_text(metrics: Mapping[str, float]) -> str:
@@ -280,11 +318,13 @@ def tune(
 ) -> Tuned:
     """Return settings that meet a goal, what they cost, and how sure it is.
 
-    Every point of the space is simulated on the first part of the time in which work arrives. Points at which
-    more work is lost than kept come last, whatever bounds hold there. Of those at which all bounds hold, the
-    one is taken whose nearest bound is farthest away; of several that are equal in that the one that loses
-    less work (of its resource of which that is the largest part), then the one that preempts less. Then the
-    rest of the time is simulated, too, and measured on its own.
+    Every point of the space is simulated on the first part of the time in which work arrives, and so are
+    the settings as given. Points at which more work is lost than kept come last, whatever bounds hold there;
+    before them those that lose more work, or finish less, than the settings as given, unless ``at_most`` or
+    the goal says how much ``lost_work`` (or ``goodput``) may be. Of those at which all bounds hold, the one
+    is taken whose nearest bound is farthest away; of several that are equal in that the one that loses less
+    work (of its resource of which that is the largest part), then the one that preempts less. Then the rest
+    of the time is simulated, too, and measured on its own.
 
     Parameters
     ----------
@@ -367,11 +407,15 @@ def tune(
         message = f"no point could be simulated to its end: {said}"
         raise InputError([Problem("tune", None, None, "space", "refused", None, printable(message))])
 
-    def rank(i: int) -> tuple[bool, float, float, float, int]:
+    before = replace(job, policies=(policy,), most_preemptions=None).run({})
+    stated = {b.metric for b in bounds}
+    worse = [None if isinstance(outcome, str) else _worse(outcome, before, stated) for outcome in found]
+
+    def rank(i: int) -> tuple[bool, bool, float, float, float, int]:
         outcome = found[i]
         assert not isinstance(outcome, str)  # noqa: S101 - it has a strain
         most = max(outcome[name] / total for name, total in lost.items())
-        return _in_vain(outcome), strains[i], most, outcome[_RATE], i
+        return _in_vain(outcome), worse[i] is not None, strains[i], most, outcome[_RATE], i
 
     best = min(rank(i) for i, strain in enumerate(strains) if strain == strain)[-1]
     point = tried[best]
@@ -389,13 +433,17 @@ def tune(
     train = measure(result, warm_up=warm_up, until=split)
     check = measure(result, warm_up=split - begin)
     table = table_of(job, of, tried, found)
+    met = [
+        not isinstance(outcome, str) and not _in_vain(outcome) and all(b.holds(outcome) for b in bounds)
+        for outcome in found
+    ]
     changed = applied(job.snapshot, of.policy_of(point), point)
     return Tuned(
         settings={name: of.shown(name, [point])[0] for name in point},
         snapshot=changed[0],
         policy=changed[1],
         bounds=bounds,
-        met=all(b.holds(found[best]) for b in bounds) and not _in_vain(found[best]),  # type: ignore[arg-type]
+        met=met[best] and worse[best] is None,
         held=all(b.holds(check) for b in bounds),
         sure=sum(map(bool, held)) / sum(seen) if any(seen) else math.nan,
         train=train,
@@ -415,4 +463,7 @@ def tune(
             title="windows",
         ),
         diagnostics=result.diagnostics,
+        before=before,
+        worse=worse[best],
+        met_but_worse=sum(m and w is not None for m, w in zip(met, worse, strict=True)),
     )

@@ -94,7 +94,7 @@ def test_a_run_says_who_loses_its_work_again_and_again() -> None:
     m = result.metrics
     assert (m["jobs.finished"], m["goodput.cpu"], m["preemption_loops"]) == (0, 0, 2)
     assert set(loop.elements) == {"a", "b"}
-    assert f'"a" lost its work 4 times (' in loop.message
+    assert '"a" lost its work 4 times (' in loop.message
     assert 'cpu-hours), for "b"' in loop.message
     assert loop.message in repr(result)
     assert not [d for d in turns(600, **{CROSSING: False}).diagnostics if d.code == "preemption_loop"]

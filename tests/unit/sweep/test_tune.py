@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.sweep.tuning import _in_vain, bound
+from evenhand.sweep.tuning import _in_vain, _worse, bound
 from tests.unit.sweep.small import POLICY, SPACE, START, STRICT, WORK
 
 
@@ -217,7 +217,7 @@ def test_settings_under_which_nothing_gets_done_are_not_recommended() -> None:
     assert points["strain"][0] < points["strain"][1], "it would be taken by its bounds alone"
     assert points["lost_work.cpu"][0] > points["goodput.cpu"][0]
     kept, lost = tuned.train["goodput.cpu"], tuned.train["lost_work.cpu"]
-    assert f"goodput: {kept:,.1f} of {kept + lost:,.1f} cpu-hours" in repr(tuned).split("\n")
+    assert f"goodput: {kept:,.1f} of {kept + lost:,.1f} cpu-hours; as given: " in repr(tuned)
     assert lost < kept
     only = eh.tune(start, policy, CIRCLES, {SWITCH: [True]}, **options)
     assert not only.met
@@ -228,3 +228,71 @@ def test_settings_under_which_nothing_gets_done_are_not_recommended() -> None:
 def test_as_much_lost_as_kept_is_not_in_vain(kept: float, vain: bool) -> None:
     metrics = {"goodput.cpu": kept, "lost_work.cpu": 2.0, "goodput.gpu": 0.0, "lost_work.gpu": 0.0}
     assert _in_vain(metrics) == vain
+
+
+TIMEOUT = "fair_share_starvation_timeout"
+
+
+@pytest.mark.parametrize(
+    ("given", "values", "at_most", "taken", "but_worse"),
+    [
+        (500, [5, 30, 100, 500], None, 500, 3),  # the others lose more, and meet the goal by more or less
+        (30, [5, 30, 100, 500], None, 500, 1),  # 100 loses more than 30
+        (500, [5, 30, 100, 500], {"lost_work.cpu": 100}, 100, 0),  # that much may be lost
+    ],
+)
+def test_what_loses_more_work_than_the_settings_as_given_is_not_recommended(
+    given: float, values: list[float], at_most: Any, taken: float, but_worse: int
+) -> None:
+    policy = POLICY.replace(**{TIMEOUT: given})
+    tuned = eh.tune(START, policy, WORK, {TIMEOUT: values}, "waiting.p95 < 400", at_most)
+    points = tuned.points.to_dict()
+    assert min(points["strain"]) == points["strain"][values.index(100)] < 1
+    assert tuned.settings == {TIMEOUT: taken}
+    assert (tuned.met, tuned.worse, tuned.met_but_worse) == (True, None, but_worse)
+    whole = eh.simulate(START, policy, WORK, until=START.now + (WORK.end - START.now) * 0.7).metrics
+    assert tuned.before["lost_work.cpu"] == whole["lost_work.cpu"]
+    assert tuned.before["goodput.cpu"] == whole["goodput.cpu"]
+    if at_most is None:
+        assert tuned.train["lost_work.cpu"] <= tuned.before["lost_work.cpu"]
+        assert tuned.train["goodput.cpu"] >= tuned.before["goodput.cpu"]
+
+
+def test_where_all_lose_more_work_none_is_recommended_and_why_is_said() -> None:
+    policy = POLICY.replace(**{TIMEOUT: 500})
+    tuned = eh.tune(START, policy, WORK, {TIMEOUT: [5, 30, 100]}, "waiting.p95 < 400")
+    assert (tuned.settings, tuned.met, tuned.met_but_worse) == ({TIMEOUT: 100}, False, 3)
+    lost, had = tuned.train["lost_work.cpu"], tuned.before["lost_work.cpu"]
+    assert tuned.worse == f"{lost:.4g} cpu-hours of work are lost, and were {had:.4g}"
+    text = repr(tuned)
+    assert (
+        f"all settings that were tried do worse than those given; these come nearest: {tuned.worse}" in text
+    )
+    assert "3 of 3 points meet all bounds, but lose more work or finish less" in text
+    assert "; as given: 1.6 of 1.8 cpu-hours" in text
+
+
+def test_which_bound_is_in_the_way_and_how_far_is_said() -> None:
+    tuned = eh.tune(START, POLICY, WORK, {"pools.y.weight": [1, 2]}, "waiting.p95 < 0.001", {"jobs": 1000})
+    wait = tuned.train["waiting.p95"]
+    assert f"these come nearest; waiting.p95 < 0.001 is {wait:.4g}\n" in repr(tuned)
+
+
+@pytest.mark.parametrize(
+    ("found", "stated", "said"),
+    [
+        ((9, 5), (), None),
+        ((9, 5.001), (), "5.001 cpu-hours of work are lost, and were 5"),
+        ((9, 5.001), ("lost_work.cpu",), None),
+        ((8.999, 5), (), "8.999 cpu-hours of work are finished, and were 9"),
+        ((8.999, 5), ("goodput.cpu",), None),
+        ((8.999, 5.001), ("goodput.cpu",), "5.001 cpu-hours of work are lost, and were 5"),
+        ((8.999, 5), ("lost_work.cpu",), None),
+        ((9 - 1e-12, 5 + 1e-12), (), None),  # rounding
+    ],
+)
+def test_what_is_worse(found: tuple[float, float], stated: tuple[str, ...], said: str | None) -> None:
+    def metrics(kept: float, lost: float) -> dict[str, float]:
+        return {"goodput.cpu": kept, "lost_work.cpu": lost}
+
+    assert _worse(metrics(*found), metrics(9, 5), stated) == said
