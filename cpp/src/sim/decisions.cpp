@@ -47,6 +47,13 @@ void Engine::want(Id node, bool wanted) {
 
 void Engine::look_at(Id node) { want(node, !planner_->idle(node)); }
 
+// At its first heartbeat that is not before an instant.
+void Engine::look_from(Id node, Time time) {
+  if (look_[node] == time) return;
+  look_[node] = time;
+  push(time, Phase::kLook, node, 0);
+}
+
 void Engine::look_at_all() {
   for (const Id node : grid_.nodes()) look_at(node);
 }
@@ -115,9 +122,10 @@ void Engine::heartbeat(Id node) {
     carry_out(true);
     look_at(node);
   } else if (!idle) {
-    const bool again = !planner_->settled(node) && !empty();
-    want(node, again);
-    if (again && wished_.update == kNoTime) {
+    const Time due = empty() ? kNoTime : planner_->due_on(node);
+    want(node, due != kNoTime && due <= now_);
+    if (due != kNoTime && due > now_) look_from(node, due);
+    if (due != kNoTime && wished_.update == kNoTime) {
       if (vain_.beats++ == 0) vain_.beating = now_;
     }
   }

@@ -28,6 +28,7 @@ Engine::Engine(std::shared_ptr<ClusterState> state, std::shared_ptr<Planner> pla
     grid_ = HeartbeatGrid(work_.heartbeats.empty() ? state_->nodes().in_order() : work_.heartbeats,
                           begin_, options_.period);
     visited_.assign(at(state_->nodes().rows()), kNoTime);
+    look_.assign(at(state_->nodes().rows()), kNoTime);
     wished_.node.assign(at(state_->nodes().rows()), 0);
     wished_.update = update_at_ = begin_;
   } else {
@@ -56,11 +57,16 @@ Engine::Event Engine::pop() {
 }
 
 bool Engine::stale(const Event& event) const noexcept {
+  if (event.phase() == Phase::kLook) return look_[event.row] != event.time;
   return event.phase() != Phase::kAgain && running_[event.row].token != event.token;
 }
 
 void Engine::drop_stale() {
-  while (!heap_.empty() && stale(heap_.front())) pop();
+  const auto in_vain = [this](const Event& event) {
+    return event.phase() == Phase::kLook && running_count_ == 0 && away_count_ == 0 &&
+           nothing_comes() && waits() == kNoId;
+  };
+  while (!heap_.empty() && (stale(heap_.front()) || in_vain(heap_.front()))) pop();
 }
 
 // Ticks from an instant on, and after it.
@@ -115,7 +121,8 @@ bool Engine::in_vain() const {
   return (vain_.tries >= options_.give_up_after || by_beats ||
           vain_.later >= options_.give_up_after + kClocks * rows) &&
          nothing_comes() && std::ranges::all_of(heap_, [&](const Event& event) {
-           return event.phase() == Phase::kSaved || stale(event);  // checkpoints end nothing
+           // Checkpoints end nothing; what the pace lets go of has been tried as often.
+           return event.phase() == Phase::kSaved || event.phase() == Phase::kLook || stale(event);
          });
 }
 
@@ -165,7 +172,7 @@ void Engine::step(const Next& next) {
   go_to(next.time);
   if (next.phase >= Phase::kUpdate)
     asked_at_ = now_;
-  else if (next.phase != Phase::kSaved) {
+  else if (next.phase != Phase::kSaved && next.phase != Phase::kLook) {
     vain_ = {};
     repeats_ = kNoTime;
   }
@@ -185,6 +192,11 @@ void Engine::step(const Next& next) {
       return queue_again(pop().row);
     case Phase::kSaved:
       return saved(pop().row);
+    case Phase::kLook: {
+      const Id node = pop().row;
+      look_[node] = kNoTime;
+      return want(node, true);
+    }
     case Phase::kArrival:
       ++log_.events;
       return arrive(arrivals_[arrived_++]);

@@ -30,6 +30,16 @@ BIG = {"name": ["a", "big"], "resources.cpu": [2, 9], "submit_time": [0, 1], "ru
 FOR_EVER = {"name": ["a", "b"], "resources.cpu": [4, 4], "submit_time": [0, 1], "duration": [50, 60]}
 
 
+#: Half of what the first has would have to leave for the second.
+CROWDED: dict[str, list[Any]] = {
+    "name": ["a", "b"],
+    "pool": ["x", "y"],
+    "resources.cpu": [1, 2],
+    "count": [4, 1],
+    "submit_time": [0, 1],
+}
+
+
 def made(policy: Any, rows: dict[str, list[Any]], **options: Any) -> Simulation:
     work = Workload(rows)
     return Simulation(work.snapshot(nodes=2 if rows is BIG else 1, cpu=4, now=0), policy, work, **options)
@@ -162,21 +172,25 @@ def test_nodes_that_are_down_have_no_room(cpu: int, ends: bool, up: bool) -> Non
     assert (said is None) == (ends or not up)
 
 
-@pytest.mark.parametrize(("after", "limit"), [(30, None), (8640, 200), (8641, 200), (8642, 200)])
-def test_heartbeats_that_decide_nothing_have_an_end(after: int, limit: int | None) -> None:
-    """Under a pace a starving operation has each node asked again; what fits nowhere never starts there.
+@pytest.mark.parametrize("literal", [False, True])
+def test_a_pace_that_lets_go_of_nothing_more_ends_a_run_quietly(literal: bool) -> None:
+    """Two would have to leave for b, and one may in an hour; none has left, so that no hour passes."""
+    policy = eh.policies.YTsaurus("upstream", pace={"max_victims_per_hour": 1})
+    run = made(policy, CROWDED, literal=literal)
+    assert ended(run) is None
+    assert run.now < 100
 
-    A day after 40 s is the heartbeat after 8,640 others.
-    """
-    pace = {"max_victims_per_hour": 3} if limit is None else {"victim_cooldown": limit}
-    policy = eh.policies.YTsaurus("upstream", pace=pace)
-    rows = {"name": ["a", "b"], "pool": ["x", "y"], "resources.cpu": [1, 9], "count": [4, 1]}
-    run = made(policy, {**rows, "submit_time": [0, 1]}, give_up_after=after)
+
+@pytest.mark.parametrize("after", [2, 3, 4, 30])
+def test_heartbeats_that_decide_nothing_have_an_end(after: int) -> None:
+    """At noon and at midnight the pace may let go of something: so often the node is asked."""
+    pace = {"max_victims_per_hour": 1, "immune_hours": ["00:00-12:00 UTC"]}
+    run = made(eh.policies.YTsaurus("upstream", pace=pace), CROWDED, give_up_after=after)
     said = ended(run)
     assert said is not None
-    beats = max(after, 8641)
-    assert f'"b" waits, and nothing has been decided in {beats} heartbeats of every node since 40 s' in said
-    assert run.now == 40 + 10 * (beats - 1)
+    beats = max(after, 3)  # of a day at least
+    assert f'"b" waits, and nothing has been decided in {beats} heartbeats of every node since ' in said
+    assert run.now == 43_200 * max(after - 1, 3)
 
 
 @pytest.mark.parametrize("every", [1, 7])

@@ -46,7 +46,11 @@ def test_what_waits_lacks_its_share() -> None:
 @pytest.mark.parametrize("policy", [eh.policies.Slurm(), eh.policies.BackendAI()])
 def test_policies_without_fair_shares_have_no_number(policy: Any) -> None:
     result = run(policy)
-    named = [name for name in result.metrics if name.startswith(("starvation", "lost_share", "below_share", "jain"))]
+    named = [
+        name
+        for name in result.metrics
+        if name.startswith(("starvation", "lost_share", "below_share", "jain"))
+    ]
     assert len(named) == 19
     assert all(math.isnan(result.metrics[name]) for name in named)
     assert np.isnan(result.operations["shortfall"]).all()

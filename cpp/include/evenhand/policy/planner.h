@@ -165,9 +165,9 @@ class Planner {
   // Whether any node that was idle before the last update may decide something now; else those
   // may that are added to `nodes`. Asked once after each update.
   virtual bool wakes(Column<Id>&) { return true; }
-  // Whether a node that has just decided nothing decides nothing at its next heartbeat, too, if
-  // nothing happens until then.
-  virtual bool settled(Id) const { return true; }
+  // From when on a heartbeat of a node that has just decided nothing may decide something, if
+  // nothing happens until then: now: the next one may; kNoTime: none does.
+  virtual Time due_on(Id) const { return kNoTime; }
   // Heartbeats of a node, from one on until another, that were left out as it was idle.
   virtual void passed(Id, [[maybe_unused]] Time first, [[maybe_unused]] Time period,
                       [[maybe_unused]] Time last) {}

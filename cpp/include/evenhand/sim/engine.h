@@ -99,6 +99,7 @@ class Engine {
     kGrace,
     kAgain,
     kSaved,
+    kLook,
     kArrival,
     kUpdate,
     kDecide,
@@ -107,7 +108,7 @@ class Engine {
   struct Event {
     Time time;
     std::uint64_t number;  // phase, then as they came about
-    Id row;                // slot; kAgain: request
+    Id row;                // slot; kAgain: request; kLook: node
     std::uint32_t token;   // of the slot, or it is about another allocation
     Phase phase() const noexcept { return static_cast<Phase>(number >> 56); }
     bool operator>(const Event& other) const noexcept {
@@ -210,6 +211,7 @@ class Engine {
   // --- which nodes are to be visited
   void changed(Id node);
   void look_at(Id node);
+  void look_from(Id node, Time time);
   void look_at_all();
   Time tick(Time period, Time from) const noexcept;
   Time tick_after(Time period, Time from) const noexcept;
@@ -286,6 +288,7 @@ class Engine {
     Index nodes = 0;
   } wished_;
   Column<Time> visited_;      // by node: its last heartbeat; kNoTime: none
+  Column<Time> look_;         // by node: from when on it is asked again; kNoTime: not known
   Column<Starvation> level_;  // by element
   Column<Id> spell_;          // by element: its row; kNoId: none
   Column<Id> starvation_changed_;

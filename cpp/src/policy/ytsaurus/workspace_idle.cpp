@@ -138,7 +138,7 @@ bool Workspace::may_serve(const StageRule& rule, Id node, std::array<Amount, kMa
     const Amount* amounts = state.amounts(slot);
     for (Size r = 0; r < state.width(); ++r) room[r] += amounts[r];
   }
-  if (!takes || pace.on()) return takes;
+  if (!takes) return false;
   return std::ranges::any_of(waiting_shapes(rule.stage), [&](Id shape) {
     return waiting(rule.stage, shape) > 0 && shapes_.fits(shape, room.data());
   });

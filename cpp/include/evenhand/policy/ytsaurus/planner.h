@@ -50,7 +50,7 @@ class Planner final : public evenhand::Planner {
   bool idle(Id node) const override { return workspace_->idle(node); }
   bool contended() const override { return workspace_->contended(); }
   bool wakes(Column<Id>& nodes) override { return workspace_->wakes(nodes); }
-  bool settled(Id node) const override { return workspace_->settled(node); }
+  Time due_on(Id node) const override { return workspace_->due_on(node); }
   void passed(Id node, Time first, Time period, Time last) override;
   // See the workspace.
   bool share(SharedSettings settings) { return workspace_->share(std::move(settings)); }

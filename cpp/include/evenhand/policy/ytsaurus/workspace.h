@@ -191,10 +191,12 @@ class Workspace : public WorkspaceData {
   // Would a heartbeat of this node decide nothing now? O(shapes that wait + allocations here), or
   // less.
   bool idle(Id node);
-  // Did the heartbeat at this instant try all that it can?
-  bool settled(Id node) const {
-    return memory.overcommitted_since[node] == kNoTime && !pace.on() &&
-           (memory.last_preemptive[node] == state.now() || !has_candidates());
+  // Of a node whose heartbeat has decided nothing: now: it did not try all that it can; else when
+  // the pace lets go of something.
+  Time due_on(Id node) const {
+    const bool tried = memory.overcommitted_since[node] == kNoTime &&
+                       (memory.last_preemptive[node] == state.now() || !has_candidates());
+    return tried ? pace.due() : state.now();
   }
   // May what happens on one node let another decide something? Limits of operations and pools, and
   // whatever is judged by all that an operation has.
