@@ -58,6 +58,7 @@ class Recorder(_Around):
         """Run a command and write down what came of it."""
         return self._recorded(self._runner, arguments, timeout)
 
+    @checked("Recorder.read")
     def read(self, arguments: Sequence[str], timeout: float) -> Result:
         """Do likewise with one that only reads."""
         return self._recorded(reading(self._runner), arguments, timeout)
