@@ -78,7 +78,7 @@ def same_state(live: State | None, frozen: State | None) -> None:
     one, other = _by_name(live.to_dict()), _by_name(frozen.to_dict())
     same(one, other, "state")
     must(live == frozen, "the states say the same and are not equal")
-    must(type(live).from_dict(live.to_dict()) == live, "a state that is written is read as another one")
+    _same_when_read(live)
     return same(json.dumps(one), json.dumps(other), "text of the state")
 
 
@@ -87,6 +87,11 @@ def same_text(live: State | None, frozen: State) -> None:
     if live is None or json.dumps(live.to_dict()) != json.dumps(frozen.to_dict()):
         same(live and live.to_dict(), frozen.to_dict(), "state")
         raise AssertionError("the states say the same in another order")
+    _same_when_read(frozen)
+
+
+def _same_when_read(state: State) -> None:
+    must(type(state).from_dict(state.to_dict()) == state, "a state that is written is read as another one")
 
 
 def _by_name(state: dict[str, Any]) -> dict[str, Any]:

@@ -119,13 +119,16 @@ class Happening(Single):
             case "owner" if "operation" in row:
                 return {**row, "operation": self._some(rows, "operations", pick)}
             case "clock" if table == "nodes":
-                return {**row, "overcommitted_since": rows.now + pick((-60, -5, 0, 5, 60))}
+                return {**row, "overcommitted_since": rows.now + pick((-60, 0, 5, 60, 600))}
         place = pick((None, 0, 1, 2, 9))
         bare = {cell: value for cell, value in row.items() if cell != "order"}
         return bare if place is None else {**bare, "order": place}
 
     def returning(self, rows: Rows, known: Sequence[tuple[str, str]], pick: Pick) -> list[Event]:
-        """Put rows of which something is remembered in other places, and what refers to them again."""
+        """Put rows of which something is remembered in other places, and what refers to them again.
+
+        Nodes may have another clock.
+        """
         events: list[Event] = []
         there = [(table, name) for table, name in known if name in rows.tables[table]]
         for table, name in pick.some(there, 2, 1) if there else ():
@@ -136,7 +139,9 @@ class Happening(Single):
                 for row in rows.all(other)
                 if name in (str(row.get(field)), str(row.get(f"required_{field}")))
             ]
-            place = {"order": pick((0, 1, 2, 9))}
+            place: dict[str, Any] = {"order": pick((0, 1, 2, 9))}
+            if table == "nodes" and pick(range(2)) == 1:
+                place["overcommitted_since"] = rows.now + pick((-60, 5, 600))
             events += [Remove(other, row["name"]) for other, row in left]
             events.append(Put(table, {**rows.find(table, name), **place}))
             events += [Put(other, row) for other, row in reversed(left)]
@@ -191,14 +196,18 @@ class Happening(Single):
             if row.get("beneficiary") is not None
         ]
         names = [one[field] for one in served if one.get(field) is not None]
-        if not names:
+        gone = [name for name in names if str(name) not in rows.tables[table]]
+        if not gone and (not names or table == "operations"):
             if (row := self._any(rows, pick, *HOLDING)) is not None:
-                yield Leave(row["name"], rows.now + 600, {field: self._new_name(rows, table, pick)}, None)
+                name = self._new_name(rows, table, pick)
+                yield Leave(row["name"], rows.now + 600, {field: name}, None)
+                if pick(range(2)) == 1:
+                    yield Put(table, {**self._like(rows, table, pick), "name": name})
             return
-        name = pick(names)
-        if str(name) not in rows.tables[table]:
+        name = pick(gone or names)
+        if gone:
             yield Put(table, {**self._like(rows, table, pick), "name": name})
-        elif table == "requests":
+        else:
             yield Remove(table, name)
 
     def _kept(self, rows: Rows, pick: Pick) -> Iterator[Event]:
@@ -214,7 +223,7 @@ class Happening(Single):
             yield Put("reservations", {"name": f"kept{len(rows.tables['reservations'])}{place}", **kept})
         goes = pick(("none", "none", "it", "it", "node"))
         if goes == "it":
-            if (pools := rows.all("pools")) and pick(range(2)) == 1:  # what follows is made anew
+            if (pools := rows.all("pools")) and pick((False, True)):  # what follows is made anew
                 yield Put("pools", pick(pools))
             yield Remove(table, pick((name, str(name))))
         elif goes == "node" and len(rows.tables["nodes"]) > 1:
