@@ -223,7 +223,7 @@ class Happening(Single):
             yield Put("reservations", {"name": f"kept{len(rows.tables['reservations'])}{place}", **kept})
         goes = pick(("none", "none", "it", "it", "node"))
         if goes == "it":
-            if (pools := rows.all("pools")) and pick((False, True)):  # what follows is made anew
+            if (pools := rows.all("pools")) and pick(range(2)) == 1:  # what follows is made anew
                 yield Put("pools", pick(pools))
             yield Remove(table, pick((name, str(name))))
         elif goes == "node" and len(rows.tables["nodes"]) > 1:
