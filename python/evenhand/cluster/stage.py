@@ -11,6 +11,7 @@ from evenhand import _core
 from evenhand.building.assemble import Built
 from evenhand.building.readback import derived_total
 from evenhand.building.settings import labels_of, one_labels, one_settings
+from evenhand.plans.columns import rows_by_name
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
@@ -84,10 +85,7 @@ class Stage:
     def find(self, table: str, name: Any) -> int:
         """Return the row of a name; -1: there is none."""
         if table == "pools":
-            rows = self.base._once(
-                "rows of pools", lambda: {str(n): row for row, n in enumerate(self.base.names("pools"))}
-            )
-            return int(rows.get(str(name), -1))
+            return rows_by_name(self.base, "pools").get(str(name), -1)
         text = str(name)
         try:
             text.encode()

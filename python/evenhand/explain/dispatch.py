@@ -13,6 +13,7 @@ from evenhand.explain.decided import explain_resumed, explain_start, explain_vic
 from evenhand.explain.facts import Facts
 from evenhand.explain.refused import explain_spared, explain_waiting
 from evenhand.explain.standing import explain_element, explain_node
+from evenhand.plans.columns import rows_by_name
 
 if TYPE_CHECKING:
     from evenhand.explain.explanation import Explanation
@@ -33,9 +34,8 @@ def find(plan: Plan, name: str | int, tables: tuple[str, ...]) -> tuple[str, int
     name = taken("why", "name", name, _NAME)
     wanted = str(name)
     for table in tables:
-        for row, known in enumerate(plan.snapshot.names(table)):
-            if str(known) == wanted:
-                return table, row
+        if (row := rows_by_name(plan.snapshot, table).get(wanted)) is not None:
+            return table, row
     hint = nearest(wanted, [one for table in tables for one in plan.snapshot.names(table)])
     raise _no_such(f"there is no {shorten(name)!r} among {', '.join(tables)}{hint}", name)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.explain.explanation import Claim
-from evenhand.plans.columns import objects
+from evenhand.plans.columns import objects, rows_by_name
 from evenhand.reasons import OUTCOMES
 from evenhand.units import text as written
 from evenhand.units.text import amounts, number, percent
@@ -104,7 +104,7 @@ class Facts:
 
     def of_request(self, name: object) -> str:
         """Return what a request is called in a sentence: ``request r of operation o``."""
-        row = [str(one) for one in self.snapshot.names("requests")].index(str(name))
+        row = rows_by_name(self.snapshot, "requests")[str(name)]
         operation = int(self.snapshot._core.column("requests", "operation")[row])
         return f"request {name_of(name)} of operation {name_of(self.name('operations', operation))}"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenhand.building.problems import kind_of, shorten
 from evenhand.errors import InputError, Problem
-from evenhand.plans.columns import Name, element_keys
+from evenhand.plans.columns import Name, element_keys, rows_by_name
 from evenhand.plans.steps import rows_by_step
 from evenhand.reasons import ACTIONS, MODES, OUTCOMES
 from evenhand.state import State
@@ -137,7 +137,7 @@ class Again:
 
     @cached_property
     def _rows(self) -> Mapping[str, int]:
-        return {str(name): row for row, name in enumerate(self.fresh.names("allocations"))}
+        return rows_by_name(self.fresh, "allocations")
 
     def row(self, allocation: str) -> int:
         """Return the fresh row of an allocation that is there."""

@@ -15,7 +15,16 @@ if TYPE_CHECKING:
 
     from evenhand.model import Snapshot
 
-__all__ = ["CorePlan", "Name", "amounts_of", "element_keys", "objects", "picked", "seconds_of"]
+__all__ = [
+    "CorePlan",
+    "Name",
+    "amounts_of",
+    "element_keys",
+    "objects",
+    "picked",
+    "rows_by_name",
+    "seconds_of",
+]
 
 Name = str | int
 
@@ -55,6 +64,14 @@ class CorePlan(Protocol):
 
     def trace(self, kind: str, row: int) -> Mapping[str, NDArray[Any]]:
         """Decide again with a recorder: all that was looked at for one allocation or request."""
+
+
+def rows_by_name(snapshot: Snapshot, table: str) -> Mapping[str, int]:
+    """Return the row of each name as text, by which it is known; made once for a snapshot and its table."""
+    rows: Mapping[str, int] = snapshot._once(
+        f"rows of {table}", lambda: {str(name): row for row, name in enumerate(snapshot.names(table))}
+    )
+    return rows
 
 
 def picked(names: Sequence[Name], rows: NDArray[Any]) -> list[Name | None]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.diagnostics import Diagnostic
+from evenhand.plans.columns import rows_by_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,7 +82,7 @@ def reasons_never_to_start(
         capacity = np.asarray(where._core.column("nodes", "capacity"))
         capacity = capacity.reshape(where.node_count, where._core.resource_count)
     has = _tags(where, "nodes", "tags") if any(tags) else [()] * where.node_count
-    known_as = {str(name): row for row, name in enumerate(where.names("nodes"))}
+    known_as = rows_by_name(where, "nodes")
     node_names = rows.names("nodes")
     nodes_of: dict[Any, NDArray[np.int64]] = {}
     known: dict[Any, int] = {}
@@ -133,7 +134,7 @@ def _over_limits(rows: Snapshot, where: Snapshot, policy: Any, need: NDArray[Any
         over |= _exceeds(core, "operations", need, owner)
     if "limits" in reads.get("pools", frozenset()) and not _tolerant(where):
         parent = np.asarray(where._core.column("pools", "parent"))
-        place = {str(name): row for row, name in enumerate(where.names("pools"))}
+        place = rows_by_name(where, "pools")
         of_pool = np.array([place[str(name)] for name in rows.names("pools")], np.int64)
         at = of_pool[np.asarray(core.column("operations", "pool"))[owner]]
         while (at >= 0).any():

@@ -12,7 +12,7 @@ from evenhand.building.problems import nearest, shorten
 from evenhand.config.triggers import Heartbeat
 from evenhand.errors import InputError, Problem, printable
 from evenhand.frozen import Frozen, FrozenDict
-from evenhand.plans.columns import objects
+from evenhand.plans.columns import objects, rows_by_name
 from evenhand.plans.planning import expect_policy, plan
 from evenhand.table import Table, Tabular
 
@@ -250,7 +250,7 @@ def victims(
 def _request_row(snapshot: Snapshot, request: Any) -> int:
     named = isinstance(request, str | int) and not isinstance(request, bool)
     expect(named, "victims", "request", request, "the name of a request")
-    rows = {str(name): row for row, name in enumerate(snapshot.names("requests"))}
+    rows = rows_by_name(snapshot, "requests")
     row = rows.get(str(request))
     if row is None:
         shown = shorten(str(request))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.building.readback import NO_TIME
+from evenhand.plans.columns import rows_by_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -117,7 +118,7 @@ def _capacity(result: Result, begin: int) -> tuple[NDArray[np.int64], NDArray[np
     times, totals = [begin], [total.copy()]
     if not events:
         return np.array(times, np.int64), np.array(totals)
-    row = {str(name): i for i, name in enumerate(result.snapshot.names("nodes"))}
+    row = rows_by_name(result.snapshot, "nodes")
     quanta = list(result.snapshot.quantum.items())
     cells = [
         (r, events[f"capacity.{name}"], q)

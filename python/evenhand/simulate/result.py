@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.building.readback import NO_TIME, units
+from evenhand.plans.columns import rows_by_name
 from evenhand.plans.memory import fingerprint
 from evenhand.provenance import of_policy, seed_of
 from evenhand.reasons import ACTIONS, MODES, REASONS, STAGES, STARVATION
@@ -119,7 +120,7 @@ class Result:
         from evenhand.plans.hopeless import reasons_never_to_start, told
         from evenhand.simulate.columns import event_columns
 
-        nodes = {str(name): row for row, name in enumerate(self.snapshot.names("nodes"))}
+        nodes = rows_by_name(self.snapshot, "nodes")
         capacity = np.array(self.snapshot._core.column("nodes", "capacity"), np.int64)
         capacity = capacity.reshape(len(nodes), -1)
         if events := self.workload._events:
@@ -135,7 +136,7 @@ class Result:
     @cached_property
     def operation_pools(self) -> NDArray[np.int32]:
         """Pool of every operation, by rows."""
-        names = {str(name): row for row, name in enumerate(self.snapshot.names("pools"))}
+        names = rows_by_name(self.snapshot, "pools")
         later = np.array([names[str(name)] for name in self._parsed.rows.names("pools")], np.int32)
         of_start = np.asarray(self.snapshot._core.column("operations", "pool"), np.int32)
         of_later = np.asarray(self._parsed.rows._core.column("operations", "pool"), np.int32)

@@ -19,6 +19,7 @@ from evenhand.building.settings import labels_of
 from evenhand.cluster.following import one_at_a_time
 from evenhand.cluster.stage import Stage
 from evenhand.errors import InputError, Problem, printable
+from evenhand.plans.columns import rows_by_name
 from evenhand.plans.own import expect_acting
 from evenhand.plans.planning import expect_policy
 from evenhand.simulate.columns import clocks_of, event_columns, generator, sampling
@@ -155,7 +156,7 @@ class Simulation:
         place = {str(name): row for row, name in enumerate(pools)}
         own = np.array([place[str(name)] for name in parsed.rows.names("pools")], np.int32)
         of = np.asarray(parsed.rows._core.column("operations", "pool"))
-        nodes = {str(name): row for row, name in enumerate(self._snapshot.names("nodes"))}
+        nodes = rows_by_name(self._snapshot, "nodes")
         events = self._workload._events
         columns = {
             "pool": own[of] if len(of) else np.zeros(0, np.int32),

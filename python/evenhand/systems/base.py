@@ -20,6 +20,7 @@ from evenhand.config.kinds import unit_of
 from evenhand.config.triggers import PASSES, Heartbeat
 from evenhand.errors import InputError, Problem, printable
 from evenhand.explain.told import NOTHING, Told
+from evenhand.plans.columns import rows_by_name
 from evenhand.plans.memory import next_state, read_memory
 from evenhand.plans.own import expect_unchanged
 from evenhand.state import State
@@ -409,7 +410,7 @@ class Policy:
 
 def _rows_of(snapshot: Snapshot, nodes: list[Any]) -> list[int]:
     """Return the rows of nodes by name; -1: there is none."""
-    row_of = {str(name): row for row, name in enumerate(snapshot.names("nodes"))}
+    row_of = rows_by_name(snapshot, "nodes")
     return [row_of.get(str(name), -1) for name in nodes]
 
 

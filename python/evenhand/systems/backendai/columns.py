@@ -13,6 +13,7 @@ from evenhand.config.pace import PacedPool, pace_columns
 from evenhand.config.rows import RowSettings, later_rows, raise_found, read_rows
 from evenhand.diagnostics import CODES, Diagnostic
 from evenhand.errors import Problem
+from evenhand.plans.columns import rows_by_name
 from evenhand.reasons import OUTCOMES
 from evenhand.systems.backendai.settings import (
     DEFAULT_PRIORITY,
@@ -188,7 +189,7 @@ def _machines(snapshot: Snapshot) -> list[tuple[str, int | None, NDArray[Any]]]:
     words, codes = snapshot._core.text("nodes", "physical")
     if not len(codes):
         return []
-    row_of = {str(name): row for row, name in enumerate(snapshot.names("nodes"))}
+    row_of = rows_by_name(snapshot, "nodes")
     order = np.argsort(codes, kind="stable")
     bounds = np.searchsorted(np.asarray(codes)[order], np.arange(len(words) + 1))
     found = []

@@ -8,6 +8,7 @@ import numpy as np
 
 from evenhand.explain.facts import listed, name_of, number, seconds
 from evenhand.explain.told import NOTHING, Told
+from evenhand.plans.columns import rows_by_name
 from evenhand.reasons import OUTCOMES
 from evenhand.systems.backendai.met import Met, Words
 from evenhand.systems.backendai.paced import paced_words
@@ -25,8 +26,8 @@ __all__ = ["ordered_by", "told", "told_of_unseen"]
 def told(facts: Facts, what: str, row: int, met: Mapping[str, Any], recorded: Mapping[str, Any]) -> Told:
     """Return what is said of an outcome; see `evenhand.explain.told.told_of_outcome`."""
     allocation = what == "allocation"
-    names = [str(name) for name in facts.snapshot.names("requests")]
-    asks = -1 if met["request"] is None else names.index(str(met["request"]))
+    row_of = rows_by_name(facts.snapshot, "requests")
+    asks = -1 if met["request"] is None else row_of[str(met["request"])]
     found = _words(
         facts,
         Met(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from evenhand.explain.facts import listed, name_of, seconds
 from evenhand.explain.told import NOTHING, Told
+from evenhand.plans.columns import rows_by_name
 from evenhand.reasons import OUTCOMES
 from evenhand.systems.gridengine.order import leaving_for
 
@@ -66,10 +67,10 @@ def of_unseen(facts: Facts, row: int) -> Told:
         return Told(text="`automatic_preemption` is off, and no request for preemption was accepted")
     core = facts.snapshot._core
     own = int(core.column("allocations", "operation")[row])
-    names = [str(name) for name in facts.snapshot.names("requests")]
+    row_of = rows_by_name(facts.snapshot, "requests")
     waits = [one for one in facts.plan.refusals if one.rule in ("waits_for_victims", "waits_for_reservation")]
     for one in sorted(waits, key=lambda one: one.rule != "waits_for_victims"):
-        asks = int(core.column("requests", "operation")[names.index(str(one.request))])
+        asks = int(core.column("requests", "operation")[row_of[str(one.request)]])
         job = facts.name("operations", asks)
         numbers: dict[str, Any] = {"served": one.request, "served_operation": job}
         served = f"request {name_of(one.request)} of operation {name_of(job)}"

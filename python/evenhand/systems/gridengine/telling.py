@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.explain.facts import listed, name_of, number, seconds
 from evenhand.explain.told import NOTHING, Told
 from evenhand.fields import TABLES
+from evenhand.plans.columns import rows_by_name
 from evenhand.systems.gridengine.order import leaving_for, order_of
 from evenhand.systems.gridengine.spared import left_out
 from evenhand.systems.gridengine.subordinates import SubordinateList
@@ -359,8 +360,7 @@ def _whole(facts: Facts, row: int, operation: int, code: str) -> Told:
 
 
 def _asks(facts: Facts, met: Mapping[str, Any]) -> int:
-    names = [str(name) for name in facts.snapshot.names("requests")]
-    row = names.index(str(met["request"]))
+    row = rows_by_name(facts.snapshot, "requests")[str(met["request"])]
     return int(facts.snapshot._core.column("requests", "operation")[row])
 
 

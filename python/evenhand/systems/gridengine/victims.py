@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand.explain.facts import name_of, number, seconds
 from evenhand.explain.told import NOTHING, Told
+from evenhand.plans.columns import rows_by_name
 from evenhand.reasons import MODES, OUTCOMES
 from evenhand.systems.gridengine.order import OF_CLUSTER, needed_in_all, order_of
 from evenhand.systems.gridengine.record import LETTERS
@@ -109,11 +110,11 @@ def _by_queue(facts: Facts, decision: Decision) -> Told:
 
 
 def _slot(facts: Facts, decision: Decision) -> int:
-    return [str(name) for name in facts.snapshot.names("allocations")].index(str(decision.allocation))
+    return rows_by_name(facts.snapshot, "allocations")[str(decision.allocation)]
 
 
 def _operation(facts: Facts, decision: Decision) -> int:
-    return [str(name) for name in facts.snapshot.names("operations")].index(str(decision.operation))
+    return rows_by_name(facts.snapshot, "operations")[str(decision.operation)]
 
 
 def _distance(facts: Facts, recorded: Mapping[str, Any], asks: int, numbers: dict[str, Any]) -> list[str]:

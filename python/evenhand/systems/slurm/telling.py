@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.explain.facts import listed, name_of, number, seconds
 from evenhand.explain.told import NOTHING, Told
 from evenhand.fields import TABLES
+from evenhand.plans.columns import rows_by_name
 from evenhand.systems.slurm.columns import Jobs
 from evenhand.systems.slurm.words import compared
 
@@ -38,8 +39,8 @@ class Telling:
 
     def owner(self, request: object) -> int:
         """Return the row of a request's operation."""
-        names = [str(name) for name in self.snapshot.names("requests")]
-        return int(self.snapshot._core.column("requests", "operation")[names.index(str(request))])
+        row = rows_by_name(self.snapshot, "requests")[str(request)]
+        return int(self.snapshot._core.column("requests", "operation")[row])
 
     def name(self, row: int) -> str:
         """Return the name of an operation, safe to print."""

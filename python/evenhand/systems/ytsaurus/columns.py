@@ -17,7 +17,7 @@ from evenhand.config.pace import pace_columns
 from evenhand.config.rows import RowSettings, later_rows, raise_found
 from evenhand.errors import InputError, Problem
 from evenhand.fields import TABLES
-from evenhand.plans.columns import element_keys
+from evenhand.plans.columns import element_keys, rows_by_name
 from evenhand.reasons import GROUPS, STARVATION
 from evenhand.systems.ytsaurus.rows import (
     YTsaurusAllocationSettings,
@@ -329,11 +329,7 @@ def given_columns(snapshot: Snapshot, given: Mapping[str, Any] | None) -> dict[s
                     )
                 else:
                     out["fair_share"][row, snapshot.resources.index(resource)] = value
-    allocations = (
-        {str(name): row for row, name in enumerate(snapshot.names("allocations"))}
-        if isinstance(given.get("groups"), Mapping)
-        else {}
-    )
+    allocations = rows_by_name(snapshot, "allocations") if isinstance(given.get("groups"), Mapping) else {}
     for field, words, rows, absent, dtype in (
         ("starvation", STARVATION, keys, _UNSET, np.int8),
         ("groups", GROUPS, allocations, 255, np.uint8),

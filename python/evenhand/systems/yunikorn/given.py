@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from evenhand.errors import InputError, Problem
+from evenhand.plans.columns import rows_by_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -89,15 +90,11 @@ def given_columns(
     return out
 
 
-def _rows(snapshot: Snapshot, table: str) -> dict[str, int]:
-    return {str(name): row for row, name in enumerate(snapshot.names(table))}
-
-
 def _costs(snapshot: Snapshot, values: Any, wrong: Callable[..., None]) -> dict[str, NDArray[Any]]:
     if not isinstance(values, Mapping):
         wrong("cost", None, "type", "is an object: a number for each allocation")
         return {}
-    rows = _rows(snapshot, "allocations")
+    rows = rows_by_name(snapshot, "allocations")
     costs = np.zeros(len(rows))
     for name, cost in values.items():
         row = rows.get(str(name))
@@ -120,7 +117,7 @@ def _predicates(snapshot: Snapshot, values: Any, wrong: Callable[..., None]) -> 
     if not listed:
         wrong("nodes", None, "type", "is a function, or a list of objects with requests and nodes")
         return {}
-    requests, nodes = _rows(snapshot, "requests"), _rows(snapshot, "nodes")
+    requests, nodes = rows_by_name(snapshot, "requests"), rows_by_name(snapshot, "nodes")
     of_request = np.full(len(requests), -1, np.int32)
     mask = np.zeros((len(values), len(nodes)), np.uint8)
     for place, of in enumerate(values):

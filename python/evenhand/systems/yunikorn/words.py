@@ -8,6 +8,7 @@ import numpy as np
 
 from evenhand.explain.facts import name_of
 from evenhand.explain.told import NOTHING, Told
+from evenhand.plans.columns import rows_by_name
 from evenhand.plans.live import limits
 from evenhand.reasons import ACTIONS
 from evenhand.units.text import duration as seconds
@@ -70,8 +71,8 @@ class Seen(NamedTuple):
     @property
     def needs(self) -> Any:
         """What the ask needs, in quanta."""
-        names = self.facts.snapshot.names("requests")
-        row = self.row if self.request is None else [str(one) for one in names].index(str(self.request))
+        rows = rows_by_name(self.facts.snapshot, "requests")
+        row = self.row if self.request is None else rows[str(self.request)]
         return np.asarray(self.facts.snapshot._core.column("requests", "resources"))[row]
 
 
@@ -258,7 +259,7 @@ def _of_its_queue(seen: Seen) -> _Told | None:
     if seen.request is None:
         return None
     facts, column = seen.facts, seen.facts.snapshot._core.column
-    asks = facts.snapshot.names("requests").index(seen.request)
+    asks = rows_by_name(facts.snapshot, "requests")[str(seen.request)]
     rows = column("allocations", "operation")[seen.row], column("requests", "operation")[asks]
     own, asking = (queue_of(facts, int(column("operations", "pool")[int(row)])) for row in rows)
     numbers: dict[str, Any] = {"queue": own, "asking_queue": asking}
