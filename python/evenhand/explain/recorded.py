@@ -20,7 +20,7 @@ KINDS = ("numbers", "times", "operations", "requests", "pools", "nodes", "amount
 
 def recorded_of_victim(facts: Facts, allocation: int) -> Mapping[str, Mapping[str, Any]]:
     """Return what was recorded when an allocation was taken: names and values by kind."""
-    trace = facts.plan._core.trace("allocation", allocation)
+    trace = facts.plan._trace("allocation", allocation)
     taken = np.flatnonzero(trace["outcome"] == OUTCOMES.index("taken")).tolist()
     of: Any = trace.get("facts")
     found = dict(of[taken[0]]) if taken and of is not None else {}

@@ -206,7 +206,7 @@ def _outcomes(
     That there was nothing to repair comes last, and is not said where there is more to say. What a policy
     says of the first in its own words is not among the claims: it ends the first sentence.
     """
-    trace = facts.plan._core.trace(what, row)
+    trace = facts.plan._trace(what, row)
     kinds: dict[tuple[int, int], list[int]] = {}
     for place, kind in enumerate(zip(trace["stage"].tolist(), trace["outcome"].tolist(), strict=True)):
         kinds.setdefault(kind, []).append(place)

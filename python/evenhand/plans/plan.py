@@ -300,6 +300,16 @@ class Plan(Frozen, Tabular, Savable):
         return tuple(dict.fromkeys(columns["step"][columns["minimum_cost"] >= 0].tolist()))
 
     @cached_property
+    def _traces(self) -> dict[tuple[str, int], Mapping[str, Any]]:
+        return {}
+
+    def _trace(self, kind: str, row: int) -> Mapping[str, Any]:
+        """Return what a request or an allocation met; the plan is made again once for each."""
+        if (kind, row) not in self._traces:
+            self._traces[kind, row] = self._core.trace(kind, row)
+        return self._traces[kind, row]
+
+    @cached_property
     def _certificates(self) -> Mapping[int, Certificate]:
         from evenhand.plans.certificates import certificates_of
 

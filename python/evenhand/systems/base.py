@@ -19,7 +19,7 @@ from evenhand.building.readback import seconds
 from evenhand.config.kinds import unit_of
 from evenhand.config.triggers import PASSES, Heartbeat
 from evenhand.errors import InputError, Problem, printable
-from evenhand.explain.told import NOTHING, Told
+from evenhand.explain.told import NOTHING, Told, clause_of_outcome, clauses_of_victim
 from evenhand.plans.columns import rows_by_name
 from evenhand.plans.memory import next_state, read_memory
 from evenhand.plans.own import expect_unchanged
@@ -310,23 +310,18 @@ class Policy:
         return {}
 
     def told(
-        self,
-        facts: Facts,  # noqa: ARG002
-        what: str,  # noqa: ARG002
-        row: int,  # noqa: ARG002
-        met: Mapping[str, Any],  # noqa: ARG002
-        recorded: Mapping[str, Any],  # noqa: ARG002
+        self, facts: Facts, what: str, row: int, met: Mapping[str, Any], recorded: Mapping[str, Any]
     ) -> Told:
-        """Say more of an outcome than its code; see `evenhand.explain.told.told_of_outcome`."""
-        return NOTHING
+        """Say more of an outcome than its code: by the clauses of its record."""
+        return clause_of_outcome(facts, what, row, met, recorded)
 
     def told_of_unseen(self, facts: Facts, what: str, row: int) -> Told:  # noqa: ARG002
         """Say why running work or a request was not looked at; see `evenhand.explain.told`."""
         return NOTHING
 
-    def told_of_victim(self, facts: Facts, row: int) -> Told:  # noqa: ARG002
+    def told_of_victim(self, facts: Facts, row: int) -> Told:
         """Say more of a victim than its code, by its row among the decisions."""
-        return NOTHING
+        return clauses_of_victim(facts, row)
 
     def standing(self, snapshot: Snapshot, row: int) -> str:
         """Say how an operation stands, by its row; of systems without fair shares."""

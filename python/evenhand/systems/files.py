@@ -16,7 +16,7 @@ from evenhand.plans.own import overridden
 from evenhand.systems import SYSTEMS
 from evenhand.systems.base import Policy
 
-__all__ = ["from_dict", "from_name", "from_toml", "toml_of", "written"]
+__all__ = ["from_dict", "from_toml", "toml_of", "written"]
 
 
 def from_dict(data: dict[str, Any]) -> Policy:
@@ -28,12 +28,6 @@ def from_dict(data: dict[str, Any]) -> Policy:
         raise InputError([Problem("settings", None, None, "system", "choice", repr(system), message)])
     preset = settings.pop("preset", SYSTEMS[system].presets[0])
     return SYSTEMS[system].policy(preset, **settings)
-
-
-def from_name(name: str, **settings: Any) -> Policy:
-    """Return the policy of a name such as ``"ytsaurus"`` or ``"ytsaurus:upstream"``."""
-    system, _, preset = name.partition(":")
-    return from_dict({"system": system, **({"preset": preset} if preset else {}), **settings})
 
 
 @checked("from_toml")

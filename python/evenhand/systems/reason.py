@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
 
-__all__ = ["OWN", "STARVATION", "Kind", "Reason"]
+__all__ = ["OWN", "STARVATION", "Clause", "Kind", "Reason"]
 
 Kind = Literal["victim", "start", "stage", "request", "allocation", "unseen", "check"]
 
@@ -43,3 +44,27 @@ class Reason:
     sentence: str
     doc: str
     source: str = OWN
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """What a system says beyond the sentence of a code, where all its facts are known.
+
+    Attributes
+    ----------
+    sentence : str
+        A template; its fields in braces are names of facts, which read as their kinds and names say:
+        ``{until}`` is an instant. ``{grace:span}`` is a duration, ``{used:of limit}`` amounts and what each
+        is held against.
+    numbers : tuple of str
+        Names of the facts that are its numbers.
+    where : mapping
+        Facts that must have these values.
+    says : mapping
+        Numbers that are always the same.
+    """
+
+    sentence: str
+    numbers: tuple[str, ...] = ()
+    where: Mapping[str, Any] = field(default_factory=dict)
+    says: Mapping[str, Any] = field(default_factory=dict)

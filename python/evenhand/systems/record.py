@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evenhand.config.triggers import Trigger
     from evenhand.systems.base import Policy
-    from evenhand.systems.reason import Reason
+    from evenhand.systems.reason import Clause, Reason
 
 __all__ = ["VICTIMS", "Column", "System"]
 
@@ -78,6 +78,8 @@ class System:
         From queues of settings to names of pools that mean something by themselves; empty: none do.
     reasons : tuple of Reason
         Its codes, those of one kind in the order of its core's numbers.
+    says : mapping of (str, str) to tuple of Clause
+        Kind and code to what is said beyond the sentence of the code: the first clause whose facts are known.
     memory : tuple of Column
         What its plans remember.
     shares : bool
@@ -110,6 +112,7 @@ class System:
     only_if: Mapping[tuple[str, str], Callable[[Any], bool]] = field(default_factory=dict)
     queues_at: str = ""
     reasons: tuple[Reason, ...] = ()
+    says: Mapping[tuple[str, str], tuple[Clause, ...]] = field(default_factory=dict)
     memory: tuple[Column, ...] = ()
     shares: bool = False
     preempts_operations: bool = False

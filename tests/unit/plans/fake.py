@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -203,7 +204,7 @@ class FakeCore:
 class FakePolicy(Policy):
     """A policy of the tests: plans are made by hand, and it would decide some things again now."""
 
-    RECORD = SYSTEMS["ytsaurus"]
+    RECORD = replace(SYSTEMS["ytsaurus"], says={})
     model = YTsaurusSettings
     reads: ClassVar[Any] = {}  # type: ignore[misc]
     __setattr__ = object.__setattr__

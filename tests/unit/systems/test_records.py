@@ -12,7 +12,7 @@ from pydantic import BaseModel
 import evenhand as eh
 from evenhand import adapters, systems
 from evenhand.systems import SYSTEMS, System
-from evenhand.systems.files import from_dict, from_name
+from evenhand.systems.files import from_dict
 from evenhand.systems.record import named
 
 EVERY = pytest.mark.parametrize("system", SYSTEMS.values(), ids=lambda system: system.word)
@@ -43,10 +43,10 @@ def test_settings_are_all_told_of(system: System) -> None:
 @EVERY
 def test_presets_are_those_of_the_settings(system: System) -> None:
     for preset in system.presets:
-        assert from_name(f"{system.word}:{preset}") == system.policy(preset)
+        assert from_dict({"system": system.word, "preset": preset}) == system.policy(preset)
     assert from_dict({"system": system.word}) == system.policy(system.presets[0]) == system.policy()
     with pytest.raises(eh.InputError, match="preset"):
-        from_name(f"{system.word}:other")
+        from_dict({"system": system.word, "preset": "other"})
 
 
 @EVERY

@@ -75,6 +75,8 @@ def test_the_newest_of_several_is_told_its_place() -> None:
         "Of 8 that the stage might take there it was number 2: the most preemptible first" in why.sentences[1]
     )
     assert "would have been spared" not in why.summary  # the groups were given, no threshold cut them
+    saved = planned(data, given=plan.given, order_key="last_progress").why("a6").sentences[1]
+    assert "of those the newest, or with the latest saved progress (its last job began" in saved
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,13 @@
 #include "observer.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace evenhand::ytsaurus {
 namespace {
+
+// An amount that is not said: of a resource that decided nothing.
+constexpr Amount kUnsaid = std::numeric_limits<Amount>::min();
 
 bool is_preemptive(Stage stage) { return stage >= Stage::kPreemptive && stage <= Stage::kFullHost; }
 
@@ -70,7 +74,7 @@ void RecordingObserver::add_limits(const Workspace& workspace, Id operation, con
        e = workspace.limited_above(e)) {
     const Amount* used = workspace.usage_of(e);
     const Workspace::Limits limits = workspace.limits_of(e, preemptive);
-    Column<Amount> uses(width, 0), most(width, 0);
+    Column<Amount> uses(width, kUnsaid), most(width, kUnsaid);
     bool over = false;
     for (std::size_t r = 0; r < width; ++r) {
       if (!limits.given(r) || used[r] + more[r] <= limits.at(r)) continue;
@@ -90,12 +94,26 @@ void RecordingObserver::add_limits(const Workspace& workspace, Id operation, con
   }
 }
 
-// The place of a victim in the order of the stage, among what it might take.
-void RecordingObserver::add_place(const NodeWork& work) {
-  const auto wanted = work.looked_at();
-  const auto place = std::ranges::find(wanted, recorder_->slot);
-  if (place == wanted.end()) return;
+// Of a victim: the part of its operation's fair share within which its group would have been a
+// safer one, and its place in the order of the stage, among what it might take.
+void RecordingObserver::add_place(const Workspace& workspace, const NodeWork& work) {
+  const Id slot = recorder_->slot;
   Facts& facts = recorder_->events.back().facts;
+  const auto computed = [](std::uint8_t group) { return group == 255; };
+  const auto& rows = workspace.decisions.rows();
+  const auto taken = std::ranges::find(rows, slot, &Decision::slot);
+  if (taken == rows.end()) return;
+  const double within = taken->group == Group::kPreemptible
+                            ? workspace.settings.preemption_threshold
+                        : taken->group == Group::kAggressivelyPreemptible
+                            ? workspace.settings.aggressive_preemption_threshold
+                            : 0;
+  if (within != 0 && std::ranges::all_of(workspace.given.groups, computed))
+    facts.numbers.emplace_back("within", within);
+  const auto wanted = work.looked_at();
+  const auto place = std::ranges::find(wanted, slot);
+  if (place == wanted.end()) return;
+  facts.times.emplace_back("began", workspace.state.last_start(slot));
   facts.numbers.emplace_back("place", static_cast<double>(place - wanted.begin() + 1));
   facts.numbers.emplace_back("candidates", static_cast<double>(work.candidates()));
 }
@@ -198,7 +216,7 @@ void RecordingObserver::allocation_after(Workspace& workspace, const NodeWork& w
   }
   if (!workspace.state.running(slot)) {
     add(work, workspace, stage, Outcome::kTaken);
-    if (is_preemptive(stage)) add_place(work);
+    if (is_preemptive(stage)) add_place(workspace, work);
     return;
   }
   if (stage == Stage::kRegular) return;
@@ -212,8 +230,38 @@ void RecordingObserver::allocation_after(Workspace& workspace, const NodeWork& w
     if (!over) add(work, workspace, stage, Outcome::kNoViolation);
     return;
   }
-  add(work, workspace, stage, left_alone(workspace, work, stage, lowest));
+  const Outcome why = left_alone(workspace, work, stage, lowest);
+  add(work, workspace, stage, why);
   recorder_->events.back().group = workspace.group(slot);
+  if (why == Outcome::kOperationStarving)
+    add_exposure(workspace, workspace.state.operation_of(slot));
+}
+
+// What keeps a stage from taking anything of an operation.
+void RecordingObserver::add_exposure(const Workspace& workspace, Id operation) {
+  Facts& facts = recorder_->events.back().facts;
+  const auto e = static_cast<std::size_t>(workspace.pools() + operation);
+  const bool starves = workspace.last.starvation.clocks.starvation[e] != Starvation::kNonStarving;
+  if (starves && !workspace.settings.allow_preemption_from_starving)
+    facts.operations.emplace_back("starves", operation);
+  else if (!workspace.rows.allow_normal.empty())
+    for (Id p = workspace.state.pool_of(operation); p != kNoId; p = workspace.parent_of(p))
+      if (workspace.rows.allow_normal[p] == 0) return void(facts.pools.emplace_back("pool", p));
+}
+
+void name_started(const Workspace& workspace, Recorder& recorder) {
+  std::vector<const Decision*> first(static_cast<std::size_t>(workspace.state.nodes().rows()));
+  for (const Decision& d : workspace.decisions.rows())
+    if (d.action == Action::kStart && d.stage != Stage::kRegular && d.request != kNoId &&
+        d.node != kNoId && first[static_cast<std::size_t>(d.node)] == nullptr)
+      first[static_cast<std::size_t>(d.node)] = &d;
+  for (Event& event : recorder.events) {
+    if (event.outcome != Outcome::kStageTaken) continue;
+    const Decision* started = first[static_cast<std::size_t>(event.node)];
+    if (started == nullptr) continue;
+    event.facts.requests.emplace_back("started", started->request);
+    event.facts.operations.emplace_back("operation", started->operation);
+  }
 }
 
 Outcome RecordingObserver::left_alone(Workspace& workspace, const NodeWork& work, Stage stage,

@@ -27,7 +27,8 @@ class RecordingObserver {
   void add(const NodeWork& work, const Workspace& workspace, Stage stage, Outcome outcome,
            const Amounts* missing = nullptr, const Spared* spared = nullptr);
   void add_limits(const Workspace& workspace, Id operation, const Amount* more, bool preemptive);
-  void add_place(const NodeWork& work);
+  void add_place(const Workspace& workspace, const NodeWork& work);
+  void add_exposure(const Workspace& workspace, Id operation);
   // Outcomes that no stage can change; false if there is none.
   bool barred(Workspace& workspace, const NodeWork& work, Stage stage);
   void request_after(Workspace& workspace, const NodeWork& work, Stage stage);
@@ -42,5 +43,9 @@ class RecordingObserver {
   bool running_before_ = false;
   std::size_t decisions_before_ = 0;
 };
+
+// Enters what the stages that take victims have started on a node, where that was in the way: a
+// later stage of a heartbeat counts, too.
+void name_started(const Workspace& workspace, Recorder& recorder);
 
 }  // namespace evenhand::ytsaurus

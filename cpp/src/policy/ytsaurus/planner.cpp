@@ -94,6 +94,7 @@ void Planner::decide(const Trigger& trigger, Recorder* recorder) {
     poll();
     heartbeat(*workspace_, node, recorder);
   }
+  if (recorder != nullptr) name_started(*workspace_, *recorder);
   pace_due_ = workspace_->pace.due();
 }
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.explain.facts import listed, name_of, number
+from evenhand.explain.facts import name_of, number
 from evenhand.fields import TABLES
 from evenhand.systems.backendai import columns
 
@@ -103,11 +103,6 @@ class Sessions:
         starts = np.asarray(self.snapshot._core.column("allocations", "start_time"))
         mine = [float(starts[one]) / 1e6 if len(starts) else 0.0 for one in self.running(row)]
         return min(mine, default=None)
-
-    def allocation_names(self, rows: list[int]) -> str:
-        """Return names of allocations, the first few of many."""
-        names = self.snapshot.names("allocations")
-        return listed(names[row] for row in rows)
 
     def ranked(self, row: int) -> str:
         """Return the number of a session that decides, in words: ``priority 7``."""

@@ -95,7 +95,7 @@ def _order(of: Sessions, row: int, victim: int, asks: int) -> tuple[str, dict[st
 def _place(of: Sessions, row: int, asks: int) -> tuple[int, int]:
     """Return which candidate of how many a victim was for a session; zeros: that was not noted."""
     slot = int(of.facts.plan.decisions.column("allocation")[row])
-    trace = of.facts.plan._core.trace("allocation", slot)
+    trace = of.facts.plan._trace("allocation", slot)
     owner = np.asarray(of.snapshot._core.column("requests", "operation"))
     for event, (outcome, request) in enumerate(zip(trace["outcome"], trace["request"], strict=True)):
         numbers = trace["facts"][event]["numbers"]

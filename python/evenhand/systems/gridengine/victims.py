@@ -61,7 +61,7 @@ def of_victim(facts: Facts, row: int) -> Told:
         return _by_queue(facts, decision)
     if decision.reason not in _PREEMPTIONS or slot < 0 or asks < 0:
         return NOTHING
-    trace = facts.plan._core.trace("allocation", slot)
+    trace = facts.plan._trace("allocation", slot)
     events = np.flatnonzero(trace["outcome"] == _TAKEN)
     if not len(events):
         return NOTHING

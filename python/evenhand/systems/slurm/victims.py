@@ -32,7 +32,7 @@ def of_victim(facts: Facts, row: int) -> Told:
     decision = plan.decisions[row]
     victim, asks = int(column("operation")[row]), int(column("beneficiary_operation")[row])
     request = None if decision.beneficiary is None else decision.beneficiary.request
-    trace = plan._core.trace("allocation", slot)
+    trace = plan._trace("allocation", slot)
     taken = np.flatnonzero(np.asarray(trace["outcome"]) == _TAKEN).tolist()
     recorded = dict(trace["facts"][taken[-1]]) if taken else {}
     telling = Telling(facts, victim, {"outcome": decision.reason, "request": request}, recorded)

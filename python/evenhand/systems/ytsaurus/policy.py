@@ -19,14 +19,12 @@ from evenhand.reasons import STAGES
 from evenhand.share_inputs import memory_of, options_of
 from evenhand.shares import Shares
 from evenhand.systems.base import Policy
-from evenhand.systems.ytsaurus import columns, turns, words
+from evenhand.systems.ytsaurus import columns, turns
 from evenhand.systems.ytsaurus.record import YTSAURUS
 from evenhand.systems.ytsaurus.settings import YTsaurusSettings
 
 if TYPE_CHECKING:
     from evenhand.diagnostics import Diagnostic
-    from evenhand.explain.facts import Facts
-    from evenhand.explain.told import Told
     from evenhand.model import Snapshot
     from evenhand.plans.memory import LiveRows
     from evenhand.simulate.result import Result
@@ -182,16 +180,6 @@ class YTsaurus(Policy):
     def decides(self, on: Any, find: Callable[[list[Any]], list[int]] | None = None) -> dict[str, Any]:
         """Return a trigger as arguments of a planner; `find` gives the rows of nodes, -1: there is none."""
         return {} if find is None or isinstance(on, Round) else {"nodes": _rows(on, find)}
-
-    def told(
-        self, facts: Facts, what: str, row: int, met: Mapping[str, Any], recorded: Mapping[str, Any]
-    ) -> Told:
-        """Say more of an outcome; see `evenhand.explain.told.told_of_outcome`."""
-        return words.told(facts, what, row, met, recorded)
-
-    def told_of_victim(self, facts: Facts, row: int) -> Told:
-        """Say what would have spared a victim and what chose it, by its row among the decisions."""
-        return words.victim(facts, row)
 
     def remembered(self, planner: Any, stage: LiveRows, decided: int) -> State:
         """Return what a planner remembers, as the state of its last decision's instant (microseconds)."""

@@ -9,6 +9,7 @@ from evenhand.systems.reason import STARVATION
 from evenhand.systems.record import VICTIMS, Column, System
 from evenhand.systems.ytsaurus.reads import ONLY_IF, READS
 from evenhand.systems.ytsaurus.reasons import REASONS
+from evenhand.systems.ytsaurus.says import SAYS
 
 __all__ = ["YTSAURUS"]
 
@@ -22,6 +23,7 @@ YTSAURUS: Final = System(
     reads=READS,
     only_if=ONLY_IF,
     reasons=REASONS,
+    says=SAYS,
     memory=(
         Column("elements", "since"),
         Column("elements", "starvation", STARVATION),

@@ -18,7 +18,7 @@ from evenhand.cli import main
 from evenhand.cli.arguments import parser
 from evenhand.config.triggers import SchedulingRun
 from evenhand.systems import SYSTEMS
-from evenhand.systems.files import from_dict, from_name
+from evenhand.systems.files import from_dict
 from evenhand.systems.reason import Reason
 from evenhand.systems.record import System
 from evenhand.systems.registry import register
@@ -130,12 +130,12 @@ def test_the_command_line_knows_it(tmp_path: Path, capsys: pytest.CaptureFixture
     with pytest.raises(
         eh.InputError, match="there are ytsaurus, backendai, slurm, yunikorn, gridengine, toy"
     ):
-        from_name("lsf")
+        from_dict({"system": "lsf"})
 
 
 def test_it_is_described_by_its_name() -> None:
     policy = Toy(rest="2m")
-    assert from_dict(policy.to_dict()) == policy == from_name("toy", rest=120)
+    assert from_dict(policy.to_dict()) == policy == from_dict({"system": "toy", "rest": 120})
     assert policy.system == "toy"
 
 

@@ -1,0 +1,104 @@
+"""What YTsaurus says of outcomes and victims beyond the sentences of their codes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from evenhand.systems.reason import Clause
+
+__all__ = ["SAYS"]
+
+_SPARED = "it would have been spared"
+
+
+def _within(group: str, setting: str) -> tuple[Clause, ...]:
+    """Return clauses of the share within which a group would have been a safer one."""
+    of = f"its operation's fair share ({setting})"
+    return (
+        Clause(f"within {of} {_SPARED}", (setting,), where={"group": group, "within": 1}),
+        Clause(f"within {{within}} of {of} {_SPARED}", (setting,), where={"group": group}),
+    )
+
+
+_BY_GROUP = (
+    *_within("preemptible", "preemption_satisfaction_threshold"),
+    *_within("aggressively_preemptible", "aggressive_preemption_satisfaction_threshold"),
+)
+_OTHERS = (
+    Clause(
+        "{stage}, on {node} other victims make room for request {request}, the least by victim_cost"
+        " {victim_cost}",
+        ("victim_selection", "victim_cost"),
+        where={"victim_selection": "minimum"},
+    ),
+)
+_PLACE = ("place", "candidates", "order_key", "began")
+_ORDER = (
+    "of {candidates} that the stage might take there it was number {place}: the most preemptible first, of"
+    " those the newest%s (its last job began {began})"
+)
+
+#: By kind and code: the first clause whose facts are known is said.
+SAYS: Final = {
+    ("request", "limits_of_operation_or_pool"): (
+        Clause(
+            "{stage}, {element} would be over its limits with it: it uses {used:of limit}",
+            ("element", "used", "limit"),
+        ),
+    ),
+    ("request", "backoff"): (
+        Clause(
+            "{stage}, the last attempt to preempt on {node} was {last_attempt}, and the next is after"
+            " {until}: preemptive_scheduling_backoff is {preemptive_scheduling_backoff:span}",
+            ("last_attempt", "until"),
+        ),
+    ),
+    ("request", "unschedulable"): (
+        Clause(
+            "{stage}, operation {operation} cannot be scheduled: {unschedulable_reason}",
+            ("unschedulable_reason",),
+        ),
+    ),
+    ("request", "stage_taken"): (
+        Clause(
+            "{stage}, request {started} of operation {operation} was started on {node} instead",
+            ("started", "operation"),
+        ),
+    ),
+    ("allocation", "operation_starving"): (
+        Clause(
+            "{stage}, operation {starves} is starving itself, and allow_preemption_from_starving_operations"
+            " is off",
+            ("allow_preemption_from_starving_operations",),
+        ),
+        Clause(
+            "{stage}, allow_normal_preemption of {pool} is off, so this stage takes nothing of it",
+            ("pool",),
+            says={"allow_normal_preemption": False},
+        ),
+    ),
+    ("allocation", "spared_fits_without"): _OTHERS,
+    ("allocation", "given_back"): _OTHERS,
+    # What chose a victim.
+    ("allocation", "taken"): (
+        Clause("it is the only one that the stage might take there", _PLACE, where={"candidates": 1}),
+        Clause(_ORDER % ", or with the latest saved progress", _PLACE, where={"order_key": "last_progress"}),
+        Clause(_ORDER % "", _PLACE),
+    ),
+    # What would have spared it.
+    ("victim", "resource_limits_violated"): (Clause(f"within these limits {_SPARED}"),),
+    ("victim", "resource_overcommit"): (Clause(f"on a node with that much more {_SPARED}"),),
+    ("victim", "graceful_preemption"): (
+        Clause(
+            f"with preemption_mode normal {_SPARED} unless its room is needed",
+            says={"preemption_mode": "graceful"},
+        ),
+    ),
+    **{
+        ("victim", code): _BY_GROUP
+        for code in (
+            *("preemption", "aggressive_preemption", "ssd_preemption", "ssd_aggressive_preemption"),
+            "default_gpu_full_host_preemption",
+        )
+    },
+}

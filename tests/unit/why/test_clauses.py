@@ -1,0 +1,135 @@
+"""Clauses: what a system says beyond its codes, worded from facts by name."""
+
+from __future__ import annotations
+
+from string import Formatter
+from typing import Any
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.explain.clauses import Known
+from evenhand.explain.facts import Facts
+from evenhand.explain.told import Told
+from evenhand.reasons import reason
+from evenhand.systems import SYSTEMS
+from evenhand.systems.reason import Clause
+from tests.unit.ytsaurus.cluster import cluster, row
+
+UNSAID = np.iinfo(np.int64).min
+CLAUSES = [
+    pytest.param(kind, code, clause, id=f"{word}-{code}")
+    for word, system in SYSTEMS.items()
+    for (kind, code), clauses in system.says.items()
+    for clause in clauses
+]
+DATA: dict[str, Any] = cluster(
+    {"cpu": 8, "memory": 4},
+    [row("a1", "a", cpu=2)],
+    [row("r", "b", cpu=4)],
+) | {"resources": {"cpu": {"quantum": 1}, "memory": {"quantum": 1}}}
+
+
+def known(recorded: dict[str, Any], **event: Any) -> Known:
+    plan = eh.plan(eh.Snapshot.from_dict(DATA), eh.policies.YTsaurus())
+    return Known(Facts(plan), recorded, event, 0)
+
+
+@pytest.mark.parametrize(("kind", "code", "clause"), CLAUSES)
+def test_a_clause_is_of_a_code_and_its_fields_are_names(kind: Any, code: str, clause: Clause) -> None:
+    assert reason(code, kind).code == code
+    fields = [(name, form) for _, name, form, _ in Formatter().parse(clause.sentence) if name is not None]
+    assert all(name.isidentifier() for name, _ in fields)
+    assert all(form in ("", "span") or form.removeprefix("of ").isidentifier() for _, form in fields)
+    assert not set(clause.says) & set(clause.numbers)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "sentence", "text", "value"),
+    [
+        ({"numbers": {"x": 3.0}}, "{x}", "3", 3),
+        ({"numbers": {"x": 2500.5}}, "{x}", "2,500.5", 2500.5),
+        ({"times": {"until": 1_500_000}}, "{until}", "1.5 s (", 1.5),
+        ({"times": {"wait": 61_000_000}}, "{wait:span}", "61 s", 61.0),
+        ({"operations": {"x": 1}}, "{x}", "b", "b"),
+        ({"requests": {"x": 0}}, "{x}", "r", "r"),
+        ({"pools": {"x": 0}}, "{x}", "the cluster as a whole", None),
+        ({"operations": {"element": 1}}, "{element}", "operation b", "b"),
+        ({"amounts": {"x": np.array([2, UNSAID])}}, "{x}", "2 cpu", {"cpu": 2}),
+        ({"amounts": {"x": np.array([0, 3])}}, "{x}", "0 cpu, 3 memory", {"cpu": 0, "memory": 3}),
+        (
+            {"amounts": {"x": np.array([2, 0]), "most": np.array([4, UNSAID])}},
+            "{x:of most}",
+            "2 of 4 cpu",
+            {"cpu": 2, "memory": 0},
+        ),
+    ],
+)
+def test_facts_read_as_their_kinds_and_names_say(
+    recorded: dict[str, Any], sentence: str, text: str, value: Any
+) -> None:
+    of = known(recorded)
+    name = next(n for _, n, _, _ in Formatter().parse(sentence) if n)
+    said = of.first((Clause(sentence, (name,)),))
+    assert said is not None
+    assert said[0].startswith(text)
+    assert value is None or said[1] == {name: value}
+
+
+def test_the_first_clause_whose_facts_are_known_and_equal_is_said() -> None:
+    clauses = (
+        Clause("{missing}"),
+        Clause("other", where={"x": 2}),
+        Clause("no number", ("missing",)),
+        Clause("{x:of missing}"),
+        Clause("said", ("x",), where={"x": 1}, says={"y": "constant"}),
+        Clause("later"),
+    )
+    of = known({"numbers": {"x": 1.0}})
+    assert of.first(clauses) == ("said", {"y": "constant", "x": 1})
+    assert of.first(clauses[:4]) is None
+
+
+def test_what_was_recorded_comes_before_the_event_and_the_settings() -> None:
+    setting, clause = "victim_cost", (Clause("{victim_cost}"),)
+    assert known({}).first(clause) == ("victims", {})
+    assert known({}, **{setting: "of the event"}).first(clause) == ("of the event", {})
+    assert known({"numbers": {setting: 7.0}}, **{setting: "of the event"}).first(clause) == ("7", {})
+
+
+def test_a_subclass_may_say_it_in_other_words() -> None:
+    class Wordy(eh.policies.YTsaurus):
+        def told(self, facts: Any, what: str, row: int, met: Any, recorded: Any) -> Told:
+            clause = super().told(facts, what, row, met, recorded)
+            return Told(clause.numbers, f"{clause.text} (so much)")
+
+    starving = {"starvation": {"b": "starving"}}
+    data = DATA | {"allocations": [row("a1", "a", cpu=8)]}
+    data["operations"] = [{**one, "settings": {"unschedulable_reason": "held"}} for one in data["operations"]]
+    plain, wordy = (
+        eh.plan(eh.Snapshot.from_dict(data), kind(), given=starving).why_not("r").summary
+        for kind in (eh.policies.YTsaurus, Wordy)
+    )
+    assert plain.endswith(": in the regular stage, operation b cannot be scheduled: held.")
+    assert wordy == f"{plain.removesuffix('.')} (so much)."
+
+
+def test_a_second_question_about_the_same_makes_no_plan() -> None:
+    plan = eh.plan(eh.Snapshot.from_dict(DATA), eh.policies.YTsaurus())
+    asked: list[tuple[str, int]] = []
+
+    class Core:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(inner, name)
+
+        def trace(self, kind: str, row: int) -> Any:
+            asked.append((kind, row))
+            return inner.trace(kind, row)
+
+    inner = plan._core
+    plan._keep(_core=Core())
+    first = plan.why("a1").to_dict()
+    assert plan.why_not("a1").to_dict() == first
+    plan.why("r")
+    assert asked == [("allocation", 0)]
