@@ -82,6 +82,19 @@ def test_a_job_of_several_partitions_has_no_further_turn_in_that_pass() -> None:
     assert outcome(data, {**SETTINGS, "partitions": tiers}, ("main",))[0] == {}
 
 
+@pytest.mark.parametrize("end", [-STEP, 0.0, STEP, 20.0, 3600.0])
+def test_what_is_told_in_the_run_itself_is_counted_on_whenever_it_was_to_end(end: float) -> None:
+    """H1 has l3 told, whose time was to end anyway; its estimate keeps n1, and H2 counts on l3 once more."""
+    tiers = {name: {**tier, "GraceTime": 20.0} for name, tier in TIERS.items()}
+    data = cluster(
+        3,
+        [running("m1", "mid", "n1"), running("m2", "mid", "n2"), running("l3", "low", "n3", end=end)],
+        [waiting("H1", "high"), waiting("H2", "high")],
+    )
+    _, victims, rules = outcome(data, {**BACKFILL, "partitions": tiers}, ("backfill",))
+    assert (victims, rules) == ({"H1": ["l3"]}, {"H1": "waits_for_victims", "H2": "waits_for_next_pass"})
+
+
 def test_a_live_cluster_counts_on_it_too_and_then_no_more() -> None:
     """The first plan tells l3 for H1, whose estimate keeps n1; H2 counts on it, and m1 goes once it has."""
     tiers = {name: {**tier, "GraceTime": 20.0} for name, tier in TIERS.items()}

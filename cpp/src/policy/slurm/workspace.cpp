@@ -215,7 +215,7 @@ Time Workspace::gone_by(const RunningJob& job) const {
 
 bool Workspace::serves_again(Id preemptor, const RunningJob& job) const {
   return job.leaves && job.leaves_for != preemptor && !settings.gang &&
-         settings.selection == Selection::kReorder && gone_by(job) > state.now();
+         settings.selection == Selection::kReorder;
 }
 
 Column<Index> Workspace::candidates(Id preemptor) const {
