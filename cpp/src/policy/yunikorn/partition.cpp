@@ -8,6 +8,18 @@
 #include <unordered_map>
 
 namespace evenhand::yunikorn {
+namespace {
+
+// For how long an allocation has lived, or done work that is not saved, in microseconds.
+double span(const ClusterState& state, CostKey column, Id slot) {
+  const Time since =
+      column == CostKey::kLiveTime
+          ? state.allocations().get(&AllocationColumns::start_time, slot, state.last_start(slot))
+          : std::max(state.last_progress(slot), state.last_start(slot));
+  return static_cast<double>(state.now() - since);
+}
+
+}  // namespace
 
 Partition::Partition(const ClusterState& state, const Settings& settings, const RowSettings& rows)
     : width(state.width()), total(state.total()), rooms(state) {
@@ -168,6 +180,15 @@ void Partition::read_asks(const ClusterState& state) {
   asks = std::move(waiting);
 }
 
+void Partition::grow_older(const ClusterState& state, const Settings& settings) {
+  const Size columns = settings.per_ask ? 0 : settings.cost.size();
+  for (Size c = 0; c < columns; ++c) {
+    const CostKey column = settings.cost[c];
+    if (column != CostKey::kLiveTime && column != CostKey::kLostWork) continue;
+    for (Size i = 0; i < slot.size(); ++i) cost[i * columns + c] = span(state, column, slot[i]);
+  }
+}
+
 void Partition::read_victims(const ClusterState& state, const Settings& settings,
                              const RowSettings& rows) {
   const LiveTable<AllocationColumns>& all = state.allocations();
@@ -189,9 +210,6 @@ void Partition::read_victims(const ClusterState& state, const Settings& settings
     std::ranges::stable_sort(cells, {}, first);
     for (Size i = 0; i < order.size(); ++i) order[i] = cells[i].second;
   };
-  const auto began = [&](Id s) {
-    return all.get(&AllocationColumns::start_time, s, state.last_start(s));
-  };
   const auto cost_of = [&](CostKey column, Id s) -> double {
     switch (column) {
       case CostKey::kOptedOut:
@@ -201,10 +219,8 @@ void Partition::read_victims(const ClusterState& state, const Settings& settings
       case CostKey::kPriority:
         return priority_of(s);
       case CostKey::kLiveTime:
-        return static_cast<double>(state.now() - began(s));
       case CostKey::kLostWork:
-        return static_cast<double>(state.now() -
-                                   std::max(state.last_progress(s), state.last_start(s)));
+        return span(state, column, s);
       case CostKey::kUsers:
         return at_or(rows.own_cost, s, 0.0);
     }

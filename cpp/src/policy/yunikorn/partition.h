@@ -37,6 +37,8 @@ struct Partition {
     return slice(ways, way[q], way[q + 1]);
   }
   Column<Id> top_down() const;  // every queue before those below it
+  // Time has passed, and nothing has changed: costs that are spans of it.
+  void grow_older(const ClusterState& state, const Settings& settings);
   template <class Matrix>
   auto* row(Matrix& matrix, Id q) const noexcept {
     return matrix.row(q, width);

@@ -50,7 +50,9 @@ void Planner::read() {
 
 void Planner::update(Time now, bool) {
   state_.advance(now);
-  read();
+  // Room that is kept for others has its times.
+  if (stale_ || partition_ == nullptr || state_.reservations().rows() > 0) return read();
+  partition_->grow_older(state_, inputs_.settings);
 }
 
 // A row that comes has the defaults, whatever was remembered of one with its number; one that only
