@@ -36,7 +36,7 @@ void Run::build_calendar() {
     // What is stopped on subordinate ends as if it ran.
     if (state_.gone(slot) && !(state_.away(slot) && subordination_.stopped_slot(slot))) continue;
     const Time end = ends(slot);
-    if (!state_.leaving(slot)) due(end);
+    if (looks_ahead_ && !state_.leaving(slot)) due(end);
     if (end != kForever) endings.push_back({end, state_.node_of(slot), slot});
   }
   // Later ones first: each changes one step, the last.

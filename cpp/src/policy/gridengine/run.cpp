@@ -36,6 +36,10 @@ Run::Run(const Inputs& inputs, const Memory& before, const ClusterState& state, 
       frees_.push_back(evenhand::frees(static_cast<Mode>(mode),
                                        held_kind(resources().kind[r], is_managed(r)),
                                        resources().available_after_preemption[r] != 0));
+  const auto others_use = [](std::uint8_t managed) { return managed != 0; };
+  looks_ahead_ =
+      reserves() || set_.automatic || std::ranges::any_of(set_.managed, others_use) ||
+      std::ranges::any_of(operations_, [&](Id o) { return asked(o) != Asked::kNothing; });
   for (const Id o : operations_)
     preemptees_ +=
         !subordination_.stopped(o) && std::ranges::any_of(state_.allocations_of(o), [&](Id slot) {
@@ -69,7 +73,9 @@ void Run::finish() {
   memory.drop_requests();
   remember_preemptors();
   remember_states();
-  if (!queue.empty()) next_due = state_.now();
+  // Which preemptees are first follows from what is remembered.
+  const bool forgets = memory.preempted_for.of.size() != before_.preempted_for.of.size();
+  if ((looks_ahead_ || forgets) && !queue.empty()) next_due = state_.now();
   subordinate();
 }
 

@@ -346,7 +346,10 @@ class Run {
   const ClusterState& state_;
   Pace& pace_;
   Subordination subordination_;
-  std::vector<Planned> plans_;    // when recording
+  std::vector<Planned> plans_;  // when recording
+  // Whether it matters when what runs is to end: else nothing but what happens, and reservations of
+  // others, makes a later run decide otherwise.
+  bool looks_ahead_;
   bool record_, closed_ = false;  // closed_: a suspended queue was in the way of the last placing
   Size width_;
   Column<Id> nodes_, operations_;  // that there are, in canonical order
