@@ -94,7 +94,7 @@ struct Job {
 
 Workload workload(const std::vector<Job>& jobs) {
   Tables t = empty_tables();
-  Workload w{Snapshot(empty_tables()), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  Workload w{Snapshot(empty_tables()), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const Job& job = jobs[i];
     const std::string name = "j" + std::to_string(i);
