@@ -6,8 +6,9 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evenhand.accepted import checked
+from evenhand.accepted import COUNT, checked
 from evenhand.act.driver import Driver
+from evenhand.act.folder import KEPT
 from evenhand.errors import EvenhandError
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class RequestError(EvenhandError):
         self.rule = rule
 
 
-@checked("preempt", consumer="str | int", providers="Any", adapter="Any", policy="Any")
+@checked("preempt", consumer="str | int", providers="Any", adapter="Any", policy="Any", keep_plans=COUNT)
 def preempt(
     consumer: str | int,
     providers: Sequence[str | int] = (),
@@ -52,6 +53,8 @@ def preempt(
     stop_file: str | os.PathLike[str] | None = None,
     timing: Timing | None = None,
     progress: Callable[[Row], object] | None = None,
+    plans: str | os.PathLike[str] | None = None,
+    keep_plans: int = KEPT,
 ) -> Report:
     """Let jobs give way to another one, as ``qmod -p`` does where there is one.
 
@@ -74,6 +77,8 @@ def preempt(
         By default the adapter's, in which nothing but this request preempts.
     dry_run, caps, stop_file, timing, progress
         As of `act`.
+    plans, keep_plans
+        As of `Driver`: the folder in which the plan is saved.
 
     Returns
     -------
@@ -103,6 +108,8 @@ def preempt(
         stop_file=stop_file,
         timing=timing,
         progress=progress,
+        plans=plans,
+        keep_plans=keep_plans,
     ) as driver:
         driver.act(request(driver, rules, consumer, providers, action=action, force=force))
         return driver.report

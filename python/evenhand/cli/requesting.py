@@ -25,6 +25,7 @@ _SYSTEM = "gridengine"
 def preempt(args: argparse.Namespace) -> int:
     """Let jobs give way to another one."""
     from evenhand import act, adapters
+    from evenhand.act.folder import KEPT
     from evenhand.act.requests import request, rules_of
 
     settings = {} if args.config is None else read_toml(args.config)
@@ -54,6 +55,8 @@ def preempt(args: argparse.Namespace) -> int:
                 lock=args.lock,
                 progress=functools.partial(print_row, say),
                 stop=stop,
+                plans=args.plans,
+                keep_plans=args.keep_plans or KEPT,
             ) as driver,
         ):
             driver.recover()

@@ -75,19 +75,7 @@ def watch_command(commands: argparse._SubParsersAction[Parser]) -> None:
         type=File(REPLACED),
         help="metrics in Prometheus' text format, every round",
     )
-    watch.add_argument(
-        "--plans",
-        metavar="FOLDER",
-        type=Folder(),
-        help="folder in which each plan is saved that decides something, and the first of every hour; "
-        "journal --explain and explain read them",
-    )
-    watch.add_argument(
-        "--keep-plans",
-        type=Whole(1),
-        metavar="N",
-        help="plans that the folder holds at most, the newest; default: 3000",
-    )
+    _plans(watch)
     watch.add_argument(
         "--evict",
         choices=("requeue_hold", "requeue", "as_planned"),
@@ -142,8 +130,26 @@ def preempt_command(commands: argparse._SubParsersAction[Parser]) -> None:
     preempt.add_argument("--dry-run", action="store_true", help="change nothing, print what would be run")
     preempt.add_argument("--stop-file", metavar="FILE", type=File(_KEPT), help="as of watch")
     preempt.add_argument("--lock", metavar="FILE", type=File(_KEPT), help="as of watch")
+    _plans(preempt)
     slots_option(preempt)
     _limits(preempt)
+
+
+def _plans(command: Parser) -> None:
+    """Add the folder of what was seen and decided."""
+    command.add_argument(
+        "--plans",
+        metavar="FOLDER",
+        type=Folder(),
+        help="folder in which each plan is saved that decides something, and the first of every hour; "
+        "journal --explain and explain read them",
+    )
+    command.add_argument(
+        "--keep-plans",
+        type=Whole(1),
+        metavar="N",
+        help="plans that the folder holds at most, the newest; default: 3000",
+    )
 
 
 def _limits(command: Parser) -> None:

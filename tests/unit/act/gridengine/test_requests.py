@@ -177,6 +177,30 @@ def test_the_command_carries_it_out(cell: Engine, tmp_path: Path, capsys: pytest
     assert step["beneficiary"] == "9"
 
 
+def test_its_plan_is_kept_for_next_morning(
+    cell: Engine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journal, plans = tmp_path / "j", tmp_path / "plans"
+    words = [
+        "preempt",
+        "9",
+        "2",
+        "--action",
+        "T",
+        "--journal",
+        str(journal),
+        "--lock",
+        str(tmp_path / "lock"),
+    ]
+    words += ["--suspended-slots-are-free", "--plans", str(plans), "--keep-plans", "1"]
+    assert main(words) == 0
+    (step,) = [line for line in read(journal) if line["kind"] == "step"]
+    assert acting.PlanFolder(plans).names == [step["plan"]["file"]]
+    capsys.readouterr()
+    assert main(["journal", str(journal), "--explain", "2", "--plans", str(plans)]) == 0
+    assert "for 9" in capsys.readouterr().out
+
+
 def test_the_command_says_why_not(cell: Engine, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["preempt", "9", "77", "--journal", str(tmp_path / "j"), "--dry-run"]) == 1
     assert "the request of " in (said := capsys.readouterr()).err
