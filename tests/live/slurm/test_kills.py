@@ -46,10 +46,11 @@ def test_fifty_kills(
     for number in range(KILLS):
         if number % 2:
             crowd(cluster, high)
-        high += [
-            cluster.submit(chance.choice([2, 3, 4]), partition="high", seconds=1)
-            for _ in range(chance.randrange(2, 6) if several else chance.randrange(1, 4))
-        ]
+        if sum(cluster.jobs()[name]["job_state"] == "PENDING" for name in high) < 6:
+            high += [
+                cluster.submit(chance.choice([2, 3, 4]), partition="high", seconds=1)
+                for _ in range(chance.randrange(2, 6) if several else chance.randrange(1, 4))
+            ]
         driver = spawn.Process(target=drive.run, args=(cluster.conf, str(tmp_path), 0, options))
         driver.start()
         if number % 2:  # in the midst of a step
@@ -125,13 +126,15 @@ def test_fifty_kills(
 
 
 def crowd(cluster: Cluster, high: list[str]) -> None:
-    """Wait until no cpu is free and nobody urgent waits, so that who comes next needs room."""
-    until = time.monotonic() + 8
-    while time.monotonic() < until:
+    """Wait until no urgent job runs, and one waits for room, or no cpu is free."""
+    until = time.monotonic() + PATIENCE
+    while True:
         jobs = cluster.jobs()
-        running = sum(job["cpus"] for job in jobs.values() if job["job_state"] == "RUNNING")
-        if running == 32 and not any(jobs[name]["job_state"] == "PENDING" for name in high):
+        running = {name: job["cpus"] for name, job in jobs.items() if job["job_state"] == "RUNNING"}
+        waits = any(jobs[n]["state_reason"] == "Resources" for n in high if jobs[n]["job_state"] == "PENDING")
+        if (waits or sum(running.values()) == 32) and not running.keys() & {*high}:
             return
+        assert time.monotonic() < until, running
         time.sleep(0.1)
 
 

@@ -15,7 +15,8 @@ from evenhand.systems.slurm.adapter.arrays import (
     tasks_of,
 )
 from evenhand.systems.slurm.adapter.live import Slurm
-from tests.unit.act.slurm.cluster import Clock, FakeSlurm, job
+from evenhand.systems.slurm.adapter.snapshot import build
+from tests.unit.act.slurm.cluster import T0, Clock, FakeSlurm, job
 from tests.unit.act.slurm.test_jobs import WAITING
 from tests.unit.act.test_adapters import read
 
@@ -85,6 +86,9 @@ def test_jobs_that_run_are_in_the_order_of_slurm_s_list() -> None:
         begun = begun_tasks([*jobs, waits])
         found = sorted([*jobs, waits], key=lambda job: place_of(job, begun))
         assert [job.name for job in found] == ["6", "7_1", "8", "7_2", "13", "14", "7_3", "16"]
+        rows = build([*jobs, waits], [], T0, "partition", None, {}).to_dict()["operations"]
+        order = {row["name"]: row["order"] for row in rows}
+        assert sorted(order, key=order.__getitem__) == [job.name for job in found if job.name in order]
 
 
 def test_what_counts_as_running() -> None:
