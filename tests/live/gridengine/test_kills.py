@@ -116,10 +116,13 @@ def running(cell: Cell) -> int:
 
 
 def crowd(cell: Cell, high: list[str]) -> None:
-    """Wait until no slot is free, and no urgent job runs that would end and free one."""
+    """Wait until no slot is free, and no urgent job has one, which would end and free it."""
     until = time.monotonic() + PATIENCE
-    while running(cell) < 4 or any("q" not in state for n, state in cell.states().items() if n in high):
-        assert time.monotonic() < until, cell.states()
+    while True:
+        taking = {name for name, state in cell.states().items() if "q" not in state}  # also what is held
+        if len(taking) >= 4 and not taking & {*high}:
+            return
+        assert time.monotonic() < until, taking
         time.sleep(0.1)
 
 
