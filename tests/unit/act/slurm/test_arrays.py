@@ -91,6 +91,25 @@ def test_jobs_that_run_are_in_the_order_of_slurm_s_list() -> None:
         assert sorted(order, key=order.__getitem__) == [job.name for job in found if job.name in order]
 
 
+def test_what_runs_again_keeps_its_place() -> None:
+    """Of jobs that run, none counts as submitted later than those behind it: Slurm goes by its list."""
+
+    def submitted(*times: float, state: str = "RUNNING") -> list[float]:
+        jobs = [
+            read(job_id=number, job_state=state, submit_time=T0 - 100 + t, node_count=1, nodes="n1")
+            for number, t in enumerate(times, 5)
+        ]
+        rows = build(jobs, [], T0, "partition", None, {}).to_dict()["operations"]
+        return [row["start_time"] - T0 + 100 for row in sorted(rows, key=lambda row: int(row["name"]))]
+
+    assert submitted(1, 2, 3) == [1, 2, 3]
+    assert submitted(1, 9, 3, 3, 4) == [1, 3, 3, 3, 4], "the second was requeued"
+    assert submitted(1, 150) == [1, 100], "not later than now"
+    tasks = [running(1, 12), running(2, 7)]
+    rows = build([*tasks, read(job_id=8)], [], T0, "partition", None, {}).to_dict()["operations"]
+    assert len({row["start_time"] for row in rows}) == 1, "all as the first of them, in their order"
+
+
 def test_what_counts_as_running() -> None:
     """Tasks that are suspended or ending have begun; those of another array do not count."""
     other = read(job_id=30, array_job_id=8, array_task_id=1)

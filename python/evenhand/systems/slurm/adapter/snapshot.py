@@ -63,6 +63,7 @@ def build(
     pieces = {job.name: free.pieces(job, calls[job.name]) for job in ranked}
     begun = begun_tasks(jobs)
     order = {job.name: n for n, job in enumerate(sorted(live, key=lambda job: place_of(job, begun)))}
+    submitted = _submitted(live, order)
     operations, allocations, requests = [], [], []
     names: set[str] = set()
     for job in live:
@@ -72,6 +73,8 @@ def build(
         mine = pieces.get(job.name, [])
         several = sum(piece.count for piece in mine) > 1 or (not mine and job.count > 1)
         operations.append(_operation(job, pool, now, order[job.name], waits.why(job), gang=several))
+        if job.parts:
+            operations[-1]["start_time"] = min(submitted[job.name], now)
         if beside.own_rules and (job.parts or mine):
             operations[-1]["settings"] |= _own(job)
         for place, piece in enumerate(mine):
@@ -129,6 +132,19 @@ def build(
             "requests": requests,
         }
     )
+
+
+def _submitted(live: list[Job], order: Mapping[str, int]) -> dict[str, float]:
+    """Return when jobs that run were submitted; no later than those behind them in Slurm's list.
+
+    One that was requeued, or a task of an array, keeps its place there, whatever its time says.
+    """
+    found: dict[str, float] = {}
+    least = _TIME_END
+    for job in sorted(live, key=lambda job: order[job.name], reverse=True):
+        if job.parts:
+            found[job.name] = least = min(least, job.submitted)
+    return found
 
 
 def _licences(job: Job) -> dict[str, int]:
