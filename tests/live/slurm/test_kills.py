@@ -69,7 +69,8 @@ def test_fifty_kills(
     busy = True
     until = time.monotonic() + PATIENCE
     while busy and time.monotonic() < until:
-        driver = spawn.Process(target=drive.run, args=(cluster.conf, str(tmp_path), 3, options))
+        last = options | {"forget": 20.0}  # what killed commands left is looked after no longer
+        driver = spawn.Process(target=drive.run, args=(cluster.conf, str(tmp_path), 3, last))
         driver.start()
         driver.join(PATIENCE)
         deaths.append(time.time())
