@@ -44,8 +44,9 @@ def longest_wait(lines: Sequence[dict[str, Any]], deaths: Sequence[float]) -> fl
     -----
     A driver has done something once it knows that all victims left (then the cluster lets the beneficiary
     start), ends the step as one that started or as that of a job that does not wait any more, or begins or
-    refuses another step for the same job.
+    refuses another step for the same job. A job that no later driver does anything for has started by itself.
     """
+    named = {one["beneficiary"]: one["t"] for one in lines if one["kind"] in ("step", "refused")}  # the last
     longest = 0.0
     open_: dict[int, tuple[str, set[str]]] = {}  # beneficiaries, and victims that may still be there
     waits: dict[str, float] = {}  # beneficiaries of steps that an earlier driver left open; since when
@@ -53,7 +54,8 @@ def longest_wait(lines: Sequence[dict[str, Any]], deaths: Sequence[float]) -> fl
     for line in lines:
         kind = line["kind"]
         if line["t"] > death:
-            longest = max([longest, *(death - since for since in waits.values())])
+            left = (death - since for job, since in waits.items() if named[job] >= line["t"])
+            longest = max(longest, *left, 0.0)
             waits, death = {}, float("inf")
         if kind == "run":
             death = min((t for t in deaths if t >= line["t"]), default=float("inf"))

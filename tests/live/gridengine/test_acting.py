@@ -247,7 +247,7 @@ def test_a_restart_of_qmaster_within_a_step(before: bool, cell: Cell, tmp_path: 
     adapter = GridEngine(runner=outage)
     adapter.identity = "gridengine"
     until = time.monotonic() + 600
-    with driver(tmp_path, adapter, timing=Timing(start=120.0, settle=8.0, poll=0.5)) as driving:
+    with driver(tmp_path, adapter, timing=Timing(start=120.0, settle=8.0, poll=0.5, forget=20.0)) as driving:
         while cell_states(cell).get(high) not in ("r", "t") or driving.book.open or driving.book.owed:
             assert time.monotonic() < until, cell.states()
             with contextlib.suppress(AdapterError):

@@ -358,7 +358,7 @@ def test_an_outage_of_slurmctld_within_a_step(before: bool, cluster: Cluster, tm
     adapter = Slurm(runner=outage)
     assert adapter.identity
     until = time.monotonic() + 600
-    with driver(tmp_path, adapter, timing=Timing(start=120.0, settle=5.0, poll=0.5)) as driving:
+    with driver(tmp_path, adapter, timing=Timing(start=120.0, settle=5.0, poll=0.5, forget=20.0)) as driving:
         while driving.book.open or driving.book.owed or not driving.book.ends.get("started"):
             assert time.monotonic() < until, driving.book.ends
             with contextlib.suppress(AdapterError):

@@ -46,9 +46,10 @@ def test_it_counts_from_when_a_driver_begins(after: list[dict[str, Any]], second
 
 
 def test_a_driver_that_was_killed_did_nothing_until_then() -> None:
-    lines = [*BEGUN, line(40, "run"), {"t": 45, **LEFT}]
+    lines = [*BEGUN, line(40, "run"), {"t": 45, **LEFT}, line(46, "refused", beneficiary="h")]
     assert longest_wait(lines, [5, 31]) == 21
     assert longest_wait(lines, [5, 11]) == 5
+    assert longest_wait(lines[:-1], [5, 31]) == 5, "no driver had anything to do for it any more"
 
 
 def test_of_several_victims_all_must_have_left() -> None:
