@@ -171,3 +171,25 @@ def test_a_request_that_is_put_again_asks_for_what_it_says_now(count: int, fits:
         with pytest.raises(eh.InputError, match="overflow"):
             put("s", each, count)
     assert len(cluster.snapshot().names("requests")) == 1 + fits
+
+
+@pytest.mark.parametrize("policy", [eh.policies.YTsaurus(), eh.policies.YuniKorn()], ids=lambda p: p.system)
+def test_an_operation_for_which_something_leaves_may_come_later(policy: Any) -> None:
+    """What is about to be free is for it, not for the one that has waited all the while."""
+    asked = {"resources": {"cpu": 8}}
+    live = cluster(
+        operations=[{"name": "o"}, {"name": "waits"}],
+        allocations=[{"name": "a", "operation": "o", "node": "n", **asked}],
+        requests=[{"name": "waits", "operation": "waits", **asked}],
+    )
+    live.plan(policy)
+    live.apply(
+        [
+            {"event": "leave", "allocation": "a", "deadline": 160, "beneficiary": {"operation": "new"}},
+            {"event": "put", "table": "operations", "row": {"name": "new"}},
+            {"event": "put", "table": "requests", "row": {"name": "new", "operation": "new", **asked}},
+        ]
+    )
+    plan = live.plan(policy)
+    assert [d.operation for d in plan.decisions] == ["new"]
+    assert plan.decisions.to_list() == eh.plan(live.snapshot(), policy).decisions.to_list()
