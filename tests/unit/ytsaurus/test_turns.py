@@ -283,8 +283,8 @@ TWO: dict[str, Any] = {
 
 def test_a_run_in_turns_says_so_and_what_ends_them() -> None:
     result = run(TWO, **{CROSSING: True})
-    (found,) = result.diagnostics
-    assert found.code == "starts_preemptible"
+    loop, found = result.diagnostics
+    assert (loop.code, found.code) == ("preemption_loop", "starts_preemptible")
     # All but the first preemption take from the one that preempted before.
     assert found.numbers == {"turns": result.metrics["preemptions"] - 1}
     assert f"{CROSSING} is on" in found.message
@@ -303,8 +303,8 @@ def test_one_preemption_is_no_turn() -> None:
 def test_turns_of_aggressive_starvation_name_that_setting() -> None:
     rows = {**TWO, "resources.cpu": [2.5, 2.5], "count": [3, 3], "run_time": [3000, 3000]}
     result = run(rows, enable_aggressive_starvation=True)
-    (found,) = result.diagnostics
-    assert found.code == "starts_preemptible"
+    loop, found = result.diagnostics
+    assert (loop.code, found.code) == ("preemption_loop", "starts_preemptible")
     assert "enable_aggressive_starvation is on" in found.message
 
 
