@@ -117,8 +117,8 @@ def _loop(record: Record, rows: NDArray[np.int64], operation: int) -> Loop:
     rows = rows[t["operation"][rows] == operation]
     lost = t["lost"][rows, None] / 3.6e9 * record.amounts[t["request"][rows]]
     served = record.tables["decisions"]["beneficiary_operation"][t["decision"][rows]].astype(np.int64)
-    who, often = np.unique(served[served >= 0], return_counts=True)
-    beneficiaries = tuple(who[np.lexsort((who, -often))].tolist())
+    operations, often = np.unique(served[served >= 0], return_counts=True)
+    beneficiaries = tuple(operations[np.lexsort((operations, -often))].tolist())
     return Loop(operation, len(np.unique(t["end"][rows])), lost.sum(axis=0), beneficiaries)
 
 
@@ -138,7 +138,7 @@ def noted(found: Sequence[Loop], names: Sequence[Any], resources: Sequence[str])
         )
     if len(found) > _LISTED:
         said.append(f"{len(found) - _LISTED} other jobs likewise")
-    text = "; ".join(said) + ": nothing of it was finished or saved between, and no day passed"
+    text = "; ".join(said) + ": each time with two others within a day, and nothing finished or saved between"
     numbers = {"jobs": len(found), "times": sum(one.times for one in found)}
     return (
         Diagnostic("preemption_loop", tuple(names[o.operation] for o in found), printable(text), numbers),

@@ -85,7 +85,7 @@ class Cell:
         (place, *_) = [place for place in places if place.exists() and place.read_text().strip()]
         pid = int(place.read_text())
         os.kill(pid, signal.SIGKILL)
-        until = time.monotonic() + 60
+        until = time.monotonic() + 120
         while Path(f"/proc/{pid}").exists():
             assert time.monotonic() < until, "qmaster does not end"
             time.sleep(0.05)

@@ -102,7 +102,7 @@ class Cluster:
         place = self.folder / "slurmctld.pid"
         pid = int(place.read_text())
         os.kill(pid, signal.SIGTERM)
-        until = time.monotonic() + 60
+        until = time.monotonic() + 120
         while place.exists() or Path(f"/proc/{pid}").exists():
             assert time.monotonic() < until, "slurmctld does not end"
             time.sleep(0.05)
