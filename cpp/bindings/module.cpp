@@ -26,5 +26,4 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
   evenhand::bindings::register_slurm(m);
   evenhand::bindings::register_ytsaurus(m);
   evenhand::bindings::register_yunikorn(m);
-  evenhand::bindings::register_yunikorn_parts(m);
 }

@@ -21,6 +21,5 @@ void register_sim(py::module_& m);
 void register_slurm(py::module_& m);
 void register_ytsaurus(py::module_& m);
 void register_yunikorn(py::module_& m);
-void register_yunikorn_parts(py::module_& m);
 
 }  // namespace evenhand::bindings

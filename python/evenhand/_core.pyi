@@ -453,55 +453,6 @@ class Simulation:
     @property
     def vain(self) -> typing.Any: ...
 
-class YuniKornWorld:
-    def __init__(
-        self,
-        settings: dict[str, typing.Any],
-        queues: dict[str, typing.Any],
-        held: dict[str, typing.Any],
-        nodes: dict[str, typing.Any],
-        reserved: dict[str, typing.Any],
-        width: typing.SupportsInt | typing.SupportsIndex,
-    ) -> None: ...
-    def attempt(
-        self,
-        nodes_tried: bool,
-        predicates: typing.Any,
-        released: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-    ) -> dict[str, typing.Any]: ...
-    def begin(
-        self,
-        row: typing.SupportsInt | typing.SupportsIndex,
-        queue: typing.SupportsInt | typing.SupportsIndex,
-        resources: typing.Any,
-        priority: typing.SupportsFloat | typing.SupportsIndex,
-    ) -> None: ...
-    def candidates(self) -> numpy.typing.NDArray[numpy.int32]: ...
-    def carry_out(
-        self,
-        victims: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-        node: typing.SupportsInt | typing.SupportsIndex,
-        ask: typing.SupportsInt | typing.SupportsIndex,
-        priority: typing.SupportsFloat | typing.SupportsIndex,
-    ) -> None: ...
-    def guarantee_check(self) -> bool: ...
-    def preemptible(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> typing.Any: ...
-    def quota_candidates(
-        self, arg0: typing.SupportsInt | typing.SupportsIndex, arg1: typing.Any
-    ) -> numpy.typing.NDArray[numpy.int32]: ...
-    def quota_distribution(
-        self, arg0: typing.SupportsInt | typing.SupportsIndex, arg1: typing.Any
-    ) -> dict[str, typing.Any]: ...
-    def quota_target(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> typing.Any: ...
-    def quota_victims(
-        self, arg0: typing.SupportsInt | typing.SupportsIndex
-    ) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]]: ...
-    def remaining_guaranteed(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> typing.Any: ...
-    def snapshots(self) -> numpy.typing.NDArray[numpy.int32]: ...
-    def solutions(self, nodes_tried: bool) -> list[tuple[int, int, list[int]]]: ...
-    @property
-    def fence_root(self) -> int: ...
-
 def accumulate_decayed(
     decay: Decay,
     row: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
@@ -649,79 +600,8 @@ def ytsaurus_become(
 ) -> None: ...
 def ytsaurus_share(planner: Planner, columns: dict[str, typing.Any]) -> bool: ...
 def ytsaurus_stages(settings: dict[str, typing.Any], ssd_node: bool) -> list[tuple[int, str]]: ...
-def yunikorn_app_order(
-    allocated: list[typing.Any],
-    submitted: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-    priority: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex],
-    guaranteed: typing.Any,
-    fair: bool,
-    priority_first: bool,
-) -> list[int]: ...
-def yunikorn_fair_max(parent: typing.Any, most: typing.Any) -> typing.Any: ...
-def yunikorn_fair_share(allocated: typing.Any, guaranteed: typing.Any, fair_max: typing.Any) -> float: ...
-def yunikorn_fairness_ratio(left: typing.Any, right: typing.Any, total: typing.Any) -> float: ...
-def yunikorn_may_try(
-    may_preempt: bool,
-    triggered: bool,
-    needs_node: bool,
-    age: typing.SupportsInt | typing.SupportsIndex,
-    since: typing.SupportsInt | typing.SupportsIndex | None,
-    delay: typing.SupportsInt | typing.SupportsIndex,
-    retry: typing.SupportsInt | typing.SupportsIndex,
-) -> bool: ...
-def yunikorn_over(ask: typing.Any, remaining: typing.Any) -> bool: ...
-def yunikorn_queue_order(
-    allocated: list[typing.Any],
-    guaranteed: list[typing.Any],
-    pending: list[typing.Any],
-    fair_max: list[typing.Any],
-    priority: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex],
-    fair: bool,
-    priority_first: bool,
-    by_position: bool,
-) -> list[int]: ...
-def yunikorn_queue_priority(
-    highest: typing.SupportsInt | typing.SupportsIndex,
-    offset: typing.SupportsInt | typing.SupportsIndex,
-    fence: bool,
-) -> int: ...
-def yunikorn_quota_may_begin(
-    most: typing.Any,
-    allocated: typing.Any,
-    managed: bool,
-    running: bool,
-    start: typing.SupportsInt | typing.SupportsIndex | None,
-    now: typing.SupportsInt | typing.SupportsIndex,
-) -> bool: ...
-def yunikorn_quota_start(
-    old_max: typing.Any,
-    new_max: typing.Any,
-    allocated: typing.Any,
-    old_delay: typing.SupportsInt | typing.SupportsIndex,
-    delay: typing.SupportsInt | typing.SupportsIndex,
-    start: typing.SupportsInt | typing.SupportsIndex | None,
-    running: bool,
-    now: typing.SupportsInt | typing.SupportsIndex,
-) -> int | None: ...
-def yunikorn_required_node(
-    held: dict[str, typing.Any],
-    free: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-    ask: typing.Any,
-    priority: typing.SupportsFloat | typing.SupportsIndex,
-    counts_free: bool,
-    needs_node: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-    released: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-) -> dict[str, typing.Any]: ...
-def yunikorn_score(
-    held: dict[str, typing.Any], known: bool, success: bool, index: typing.SupportsInt | typing.SupportsIndex
-) -> int: ...
 def yunikorn_shares(
     snapshot: Snapshot, settings: dict[str, typing.Any], rows: dict[str, typing.Any]
 ) -> dict[str, typing.Any]: ...
-def yunikorn_sort_by_target(
-    held: dict[str, typing.Any], target: typing.Any, total: typing.Any, opted_out_first: bool
-) -> numpy.typing.NDArray[numpy.int32]: ...
-def yunikorn_sort_by_type(held: dict[str, typing.Any]) -> numpy.typing.NDArray[numpy.int32]: ...
-def yunikorn_within(ask: typing.Any, remaining: typing.Any) -> bool: ...
 
 __version__: str

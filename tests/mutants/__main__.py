@@ -50,7 +50,7 @@ class Runner:
         """An interpreter with the packages of this one, which imports the planted package."""
         package, place = self.build / "package", self.build / "venv"
         plant("python", package)
-        for extension in (self.build / "cpp" / "bindings").glob("_core*.so"):
+        for extension in (self.build / "cpp" / "bindings").glob("_*.so"):
             shutil.copy2(extension, package / "evenhand")
         venv.create(place, symlinks=True)
         # Paths in a .pth file are searched, but not for .pth files: no editable install comes first.

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from evenhand import _core
 from evenhand.systems.yunikorn.properties import inherited, properties_of
 from tests.conformance.yunikorn.scenario import scenario
-from tests.conformance.yunikorn.world import Types, World, added, flat, held_columns, switches
+from tests.conformance.yunikorn.world import Types, World, added, flat, held_columns, parts, switches
 
 Case = Mapping[str, Any]
 
@@ -115,20 +114,20 @@ def snapshot_remaining_guaranteed(case: Case) -> Any:
 def ask_under_guaranteed(case: Case) -> Any:
     """Whether an asker is within its guarantee."""
     types = Types()
-    return _core.yunikorn_within(types.of(case["ask_resources"]), types.of(case["remaining"]))
+    return parts.yunikorn_within(types.of(case["ask_resources"]), types.of(case["remaining"]))
 
 
 def victim_over_guaranteed(case: Case) -> Any:
     """Whether a victim's queue is over its guarantee."""
     types = Types()
-    return _core.yunikorn_over(types.of(case["ask_resources"]), types.of(case["remaining"]))
+    return parts.yunikorn_over(types.of(case["ask_resources"]), types.of(case["remaining"]))
 
 
 def preconditions(case: Case) -> Any:
     """Whether an ask may try now."""
     ask, config = case["ask"], case["config"]
     since = ask["since_last_check_s"]
-    return _core.yunikorn_may_try(
+    return parts.yunikorn_may_try(
         ask["allow_preempt_other"],
         ask["already_triggered"],
         bool(ask["required_node"]),
@@ -144,7 +143,7 @@ def solution_score(case: Case) -> Any:
     result = case["result"]
     rows = case["node_allocations"].get(result["node"])
     held = held_columns([{**row, "resources": {}} for row in rows or ()], Types())
-    return _core.yunikorn_score(held, rows is not None, result["success"], result["index"])
+    return parts.yunikorn_score(held, rows is not None, result["success"], result["index"])
 
 
 def _order(case: Case, rows: Any) -> list[str]:
@@ -153,7 +152,7 @@ def _order(case: Case, rows: Any) -> list[str]:
 
 def sort_by_type(case: Case) -> Any:
     """Order of the required-node preemptor."""
-    return _order(case, _core.yunikorn_sort_by_type(held_columns(case["allocations"], Types())))
+    return _order(case, parts.yunikorn_sort_by_type(held_columns(case["allocations"], Types())))
 
 
 def sort_by_target(case: Case) -> Any:
@@ -163,7 +162,7 @@ def sort_by_target(case: Case) -> Any:
     upstream = switches()["quota_takes_opted_out_first"]
     return _order(
         case,
-        _core.yunikorn_sort_by_target(held, types.of(case["target"]), types.of(case["total"]), upstream),
+        parts.yunikorn_sort_by_target(held, types.of(case["target"]), types.of(case["total"]), upstream),
     )
 
 
@@ -175,7 +174,7 @@ def required_node(case: Case) -> Any:
     types.of(case["node"]["capacity"])
     used = added(row["resources"] for row in rows)
     free = [case["node"]["capacity"].get(name, 0) - used.get(name, 0) for name in types.names]
-    found = _core.yunikorn_required_node(
+    found = parts.yunikorn_required_node(
         *(held, free, need, ask["priority"]),
         not switches()["required_node_ignores_free_room"],
         [bool(row.get("required_node")) for row in rows],
@@ -238,7 +237,7 @@ def quota_timer(case: Case) -> Any:
     start = now if case["start_time_was_set"] else None
     amounts = [types.of(case[name]) for name in ("old_max", "max", "allocated")]
     delays = [round(case[name] * 1e6) for name in ("old_delay", "delay")]
-    after = _core.yunikorn_quota_start(*amounts, *delays, start, bool(case.get("already_running")), now)
+    after = parts.yunikorn_quota_start(*amounts, *delays, start, bool(case.get("already_running")), now)
     return {"start_time_changed": after != start}
 
 
@@ -246,7 +245,7 @@ def quota_acquire(case: Case) -> Any:
     """Whether it may begin now."""
     types, now = Types(), 1_000_000_000
     offset = case["start_time_offset_s"]
-    return _core.yunikorn_quota_may_begin(
+    return parts.yunikorn_quota_may_begin(
         *(types.of(case["max"]), types.of(case["allocated"]), case["managed"], case["already_running"]),
         *(None if offset is None else now + round(offset * 1e6), now),
     )
@@ -259,7 +258,7 @@ def queue_order(case: Case) -> Any:
         [types.of(queue[name]) for queue in queues]
         for name in ("allocated", "guaranteed", "pending", "fair_max")
     ]
-    found = _core.yunikorn_queue_order(
+    found = parts.yunikorn_queue_order(
         *columns,
         [queue["priority"] for queue in queues],
         case["policy"] == "fair",
@@ -272,7 +271,7 @@ def queue_order(case: Case) -> Any:
 def app_order(case: Case) -> Any:
     """Applications of a leaf in the order in which they are served."""
     types, apps = Types(), case["apps"]
-    found = _core.yunikorn_app_order(
+    found = parts.yunikorn_app_order(
         [types.of(app["allocated"]) for app in apps],
         [round(app["submit_time_s"] * 1e6) for app in apps],
         [app["priority"] for app in apps],
@@ -284,7 +283,7 @@ def app_order(case: Case) -> Any:
 
 
 def _share(of: Case, types: Types) -> float:
-    return _core.yunikorn_fair_share(*(types.of(of[n]) for n in ("allocated", "guaranteed", "fair_max")))
+    return parts.yunikorn_fair_share(*(types.of(of[n]) for n in ("allocated", "guaranteed", "fair_max")))
 
 
 def fair_share(case: Case) -> Any:
@@ -302,7 +301,7 @@ def fair_share_compare(case: Case) -> Any:
 def fairness_ratio(case: Case) -> Any:
     """Ratio of the largest shares."""
     types = Types()
-    found = _core.yunikorn_fairness_ratio(*(types.of(case[n]) for n in ("left", "right", "total")))
+    found = parts.yunikorn_fairness_ratio(*(types.of(case[n]) for n in ("left", "right", "total")))
     return {float("inf"): "+inf", float("-inf"): "-inf"}.get(found, found)
 
 
@@ -313,7 +312,7 @@ def fair_max(case: Case) -> Any:
     found: list[Any] = []
     for _, parent, queue in queues:
         most = types.of(queue.get("max"))
-        found.append(most if parent < 0 else _core.yunikorn_fair_max(found[parent], most))
+        found.append(most if parent < 0 else parts.yunikorn_fair_max(found[parent], most))
     return {
         path: types.named(most)
         for (path, _, queue), most in zip(queues, found, strict=True)
@@ -333,7 +332,7 @@ def queue_priority(case: Case) -> Any:
         own = [ask["priority"] for ask in case["pending_asks"] if ask["queue"] == path]
         own += [handed[child] for child, parent, _ in queues if parent == row]
         properties = properties_of(texts[row])
-        handed[path] = _core.yunikorn_queue_priority(
+        handed[path] = parts.yunikorn_queue_priority(
             max(own, default=nothing), properties.priority_offset, properties.priority_policy == "fence"
         )
     return handed

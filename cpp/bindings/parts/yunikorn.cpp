@@ -1,4 +1,7 @@
-// The parts of YuniKorn's preemption, one by one: for tests against cases that are no plan.
+// The parts of YuniKorn's preemption, one by one: for tests against cases that are no plan. They
+// are a module of their own, evenhand._parts, which published wheels go without.
+#include "yunikorn.h"
+
 #include <memory>
 #include <optional>
 #include <string>
@@ -7,11 +10,9 @@
 
 #include "evenhand/policy/yunikorn/parts.h"
 #include "evenhand/policy/yunikorn/search.h"
-#include "register.h"
-#include "yunikorn.h"
 
 namespace evenhand::bindings {
-namespace from_yunikorn_parts {
+namespace {
 
 using namespace yunikorn;
 
@@ -377,12 +378,12 @@ void define_rules(py::module_& m) {
       "Places of applications in the order in which they are served.");
 }
 
-}  // namespace from_yunikorn_parts
-
-void register_yunikorn_parts(py::module_& m) {
-  from_yunikorn_parts::define_world(m);
-  from_yunikorn_parts::define_sums(m);
-  from_yunikorn_parts::define_rules(m);
-}
-
+}  // namespace
 }  // namespace evenhand::bindings
+
+PYBIND11_MODULE(_parts, m, py::mod_gil_not_used()) {
+  m.doc() = "Parts of policies, for tests.";
+  evenhand::bindings::define_world(m);
+  evenhand::bindings::define_sums(m);
+  evenhand::bindings::define_rules(m);
+}
