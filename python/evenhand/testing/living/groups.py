@@ -226,8 +226,16 @@ class Happening(Single):
             if (pools := rows.all("pools")) and pick(range(2)) == 1:  # what follows is made anew
                 yield Put("pools", pick(pools))
             yield Remove(table, pick((name, str(name))))
-        elif goes == "node" and len(rows.tables["nodes"]) > 1:
-            yield Remove("nodes", node)
+        elif goes == "node":
+            yield from self._kept_on_a_bare_one(rows, {field: name}, pick)
+
+    def _kept_on_a_bare_one(self, rows: Rows, whose: Row, pick: Pick) -> Iterator[Event]:
+        """Remove a node to which nothing refers but room that was kept once it had moved."""
+        node = {**self._like(rows, "nodes", pick), "name": self._new_name(rows, "nodes", pick)}
+        kept = {"name": "on-bare", "node": node["name"], **whose, "resources": {}}
+        yield from (Put("nodes", {**node, "order": place}) for place in (1, 2))
+        yield Put("reservations", kept)
+        yield Remove("nodes", node["name"])
 
     def _opened(self, rows: Rows, pick: Pick) -> Iterator[Event]:
         """Close a node by an event, or open one by a row that says nothing of it."""
