@@ -48,7 +48,7 @@ def is_expression(source: str, d: Defect) -> bool:
     before = source[: source.index(d.old)].rstrip()
     whole = all(
         text.count("(") == text.count(")")
-        and not re.search(r"[&|<>=!+*/?:,;-]$|^(for|if|while)\b", text.strip())
+        and not re.search(r"[&|<>=!+*/?:,;-]$|^(for|if|return|while)\b", text.strip())
         for text in (d.old, d.new)
     )
     return whole and not before.endswith((".", "->", "::"))
