@@ -11,16 +11,16 @@ NodeSet node_set(Id nodes) { return NodeSet((at(nodes) + 63) / 64, 0); }
 Timeline::Timeline(Time begin, Time end, const NodeSet& free)
     : words_(free.size()), begin_{begin}, end_{end}, free_(free) {}
 
-Time Timeline::open(Time since, Time end, NodeSet& set) const noexcept {
+Time Timeline::open(Time since, Time end, const NodeSet& among, NodeSet& set) const noexcept {
   Time later = kNoTime;
   for (Size i = 0; i < begin_.size(); ++i) {
     if (end_[i] <= since) continue;
+    bool more = false;  // as the system does, also in the first span beyond the end
+    for (Size w = 0; w < words_ && i + 1 < begin_.size(); ++w)
+      more |= (free(i + 1)[w] & among[w] & ~(set[w] & free(i)[w])) != 0;
+    if (more && later == kNoTime) later = end_[i];
     if (begin_[i] > end) break;
     for (Size w = 0; w < words_; ++w) set[w] &= free(i)[w];
-    if (later != kNoTime || i + 1 == begin_.size()) continue;
-    bool more = false;
-    for (Size w = 0; w < words_; ++w) more |= (free(i + 1)[w] & ~set[w]) != 0;
-    if (more) later = end_[i];
   }
   return later;
 }

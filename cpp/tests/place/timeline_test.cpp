@@ -27,15 +27,18 @@ TEST(Timeline, WhatIsOpenIsFreeInEverySpanAndMoreMayBeFreeLater) {
   Timeline timeline(0, 1000, nodes({0, 64, 129}));
   timeline.keep(nodes({0}), 100, 200);
   timeline.keep(nodes({129}), 150, 300);
+  const NodeSet three = nodes({0, 64, 129});
   NodeSet all = nodes({0, 64, 129, 5});  // 5 was never free
-  EXPECT_EQ(timeline.open(120, 180, all), 200);
+  EXPECT_EQ(timeline.open(120, 180, three, all), 200);
   EXPECT_EQ(all, nodes({64}));
-  all = nodes({0, 64, 129});
-  EXPECT_EQ(timeline.open(200, 250, all), 300);
+  all = three;
+  EXPECT_EQ(timeline.open(200, 250, three, all), 300);
   EXPECT_EQ(all, nodes({0, 64}));
-  all = nodes({0, 64, 129});
-  EXPECT_EQ(timeline.open(300, 2000, all), kNoTime);
-  EXPECT_EQ(all, nodes({0, 64, 129}));
+  all = three;
+  EXPECT_EQ(timeline.open(300, 2000, three, all), kNoTime);
+  EXPECT_EQ(all, three);
+  all = nodes({64});
+  EXPECT_EQ(timeline.open(120, 180, nodes({64}), all), kNoTime);  // the others are not asked for
 }
 
 }  // namespace

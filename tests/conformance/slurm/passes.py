@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from tests.conformance.slurm.cases import STATES
 #: Of a requeued job: from the end of its epilog until it may start again.
 HELD = 121.0
 MICROSECOND = 1e-6
+#: The name of a task of an array, as a controller has it.
+TASK = re.compile(r"(\d+)_\d+")
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,8 @@ class Passes:
         self.beneficiaries: dict[str, list[str]] = {}
         self.first: dict[str, Any] | None = None
         self.parts: dict[str, list[dict[str, Any]]] = {}  # of jobs of which some nodes have ended
+        self.places: dict[str, int] = {}  # of what is left of arrays, in the controller's list
+        self.length = len(tables["operations"])  # of that list
 
     def follow(self, events: Sequence[Event]) -> None:
         """Let passes run, and victims end, in the order in which a controller's did.
@@ -90,6 +95,8 @@ class Passes:
                 self.graced |= {job} if d["grace"] else set()
                 self._leave(d)
             elif d["action"] == "start":
+                if job not in starts:
+                    self._place(job)
                 starts.setdefault(job, []).append(str(d["node"]))
                 self._start(d)
         for job, victims in told.items():
@@ -108,6 +115,19 @@ class Passes:
             if row["name"] == decision["allocation"]:
                 row |= {"state": "preempting", "deadline": decision["until"]}
                 row["beneficiary"] = {"operation": decision["beneficiary"]["operation"]}
+
+    def _place(self, job: str) -> None:
+        """Put a task that starts where its array stood: what is left of that goes to the end of the list."""
+        match = TASK.fullmatch(job)
+        if match is None:
+            return
+        rows = self.tables["operations"]
+        (operation,) = (row for row in rows if row["name"] == job)
+        if match[1] in self.places:
+            latest = max(row["start_time"] for row in rows)
+            operation |= {"start_time": latest, "order": self.places[match[1]]}
+        self.places[match[1]] = self.length
+        self.length += 1
 
     def _start(self, decision: Mapping[str, Any]) -> None:
         (request,) = (row for row in self.tables["requests"] if row["name"] == decision["request"])

@@ -215,16 +215,17 @@ class Backfill(Main):
 
     def _open(self, this: _Pass, job: Job, since: float, end: float) -> tuple[frozenset[str], float | None]:
         """Return the nodes that are free from an instant until another, and when there may be more."""
-        found = frozenset(self.world.partition_nodes(job))
+        found = inside = frozenset(self.world.partition_nodes(job))
         later = None
         for place_of, slot in enumerate(this.slots):
             if slot.end <= since:
                 continue
+            follows = this.slots[place_of + 1 : place_of + 2]  # looked at also beyond the end
+            if later is None and any(inside & then.free - (found & slot.free) for then in follows):
+                later = slot.end
             if slot.begin > end:
                 break
             found &= slot.free
-            if later is None and place_of + 1 < len(this.slots) and this.slots[place_of + 1].free - found:
-                later = slot.end
         return found, later
 
     def _keep(self, this: _Pass, nodes: frozenset[str], begin: float, end: float) -> None:

@@ -197,7 +197,7 @@ def test_passes_by_age_are_as_many_as_decide_or_may(listed: dict[str, Any], pass
                 *(("c", 5, 1, 0, 570, "high,low"), ("d", 1, 1, 181, 30, "low")),
                 *(("e", 4, 1, 0, 30, "low"), ("f", 2, 2, 0, 30, "low")),
             ],
-            (270.0, "start", "d"),
+            (300.0, "start", "d"),
             id="spans",
         ),
         pytest.param(  # a planned start comes into the window

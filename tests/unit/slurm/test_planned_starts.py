@@ -109,6 +109,35 @@ def test_an_estimate_ends_where_more_nodes_may_be_free(release: str, second: flo
     assert planned_for(release, runs, 2) == planned
 
 
+@pytest.mark.parametrize("release", ["22.05", "24.11", "26.05"])
+@pytest.mark.parametrize("length", [599, 600, 601, 649, 650, 651])
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_more_nodes_are_those_of_the_partition_and_soon(release: str, length: float, elsewhere: bool) -> None:
+    """H keeps n1 and n2 from 600 until 900, X n4 alone, of another partition, from 650 until 750.
+
+    W wants n1, n2 and n3: with a plan for it A does not start on n3. It gets one where a span that it takes
+    (599 is before H's), or the next one, is followed by one with more nodes of its partition: with X the span
+    that the one from 900 on follows begins at 750, behind the one from 650 on.
+    """
+    tiers = {**TIERS, "apart": {"PriorityTier": 20, "Nodes": ["n4"]}}
+    tiers |= {name: TIERS[name] | {"Nodes": ["n1", "n2", "n3"]} for name in ("high", "mid", "low")}
+    runs = [running("R", "high", "n1", end=600), running("R4", "apart", "n4", end=650)]
+    waits = [seconds("X", "apart", 100)] if elsewhere else []
+    waits += [
+        seconds("H", "high", 300, nodes=2),
+        seconds("W", "mid", length, nodes=3),
+        waiting("A", "low", on="n3"),
+    ]
+    data = cluster(4, runs, waits)
+    for row in data["requests"]:
+        if row["name"] == "H":
+            row["node_tags"] = ["front"]
+    for row in data["nodes"][:2]:
+        row["tags"] = ["front"]
+    found = starts_in(data, {**EXACT, "partitions": tiers}, release)
+    assert ("A" in found) == (elsewhere and 600 <= length < 650)
+
+
 @pytest.mark.parametrize(("release", "planned"), [("24.11", 620), ("25.05", 600), ("26.05", 600)])
 def test_from_25_05_on_a_start_is_planned_by_the_last_end_on_its_own_nodes(
     release: str, planned: int

@@ -29,8 +29,8 @@ class Timeline {
 
   Index size() const noexcept { return static_cast<Index>(begin_.size()); }
   // Takes off a set the nodes that are kept for a job from `since` until `end`; returns when more
-  // of any nodes may be free, kNoTime: never. O(spans N / 64).
-  Time open(Time since, Time end, NodeSet& set) const noexcept;
+  // of some nodes may be free, kNoTime: never. O(spans N / 64).
+  Time open(Time since, Time end, const NodeSet& among, NodeSet& set) const noexcept;
   // When the next span after an instant begins; kNoTime: none does.
   Time next(Time after) const noexcept;
   // Whether any of the nodes is kept at any time of [begin, end).

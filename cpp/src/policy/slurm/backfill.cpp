@@ -112,7 +112,7 @@ Outcome Run::plan_job(BackfillPass& pass, Id job, JobRequest& job_request) {
     due_for_others(pass, next - length);
   for (;;) {
     free = inside;
-    Time later = pass.timeline.open(since, std::max(since, now) + length, free);
+    Time later = pass.timeline.open(since, std::max(since, now) + length, inside, free);
     if (by_instant || free != before) {
       open_only(free);
       found = will_run(job, job_request, rooms, {since, later, starts_only}, spots);
