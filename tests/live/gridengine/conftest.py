@@ -152,7 +152,7 @@ class Cell:
     def states(self) -> dict[str, str]:
         return {name: task.state for name, task in self.tasks().items()}
 
-    def wait(self, names: list[str], *states: str, seconds: float = 40) -> None:
+    def wait(self, names: list[str], *states: str, seconds: float = 120) -> None:
         until = time.monotonic() + seconds
         while True:
             found = {name: state for name, state in self.states().items() if name in names}
@@ -161,7 +161,7 @@ class Cell:
             assert time.monotonic() < until, found
             time.sleep(0.1)
 
-    def wait_gone(self, names: list[str], seconds: float = 60) -> None:
+    def wait_gone(self, names: list[str], seconds: float = 120) -> None:
         until = time.monotonic() + seconds
         while found := set(names) & set(self.states()):
             assert time.monotonic() < until, found
@@ -172,7 +172,7 @@ class Cell:
         begin = time.monotonic()
         while names := list(self.states()):
             late = time.monotonic() - begin
-            assert late < 60, "jobs do not end"
+            assert late < 120, "jobs do not end"
             self.run("qdel", *(["-f"] if late > 30 else []), *names, check=False)
             time.sleep(0.3)
 

@@ -31,7 +31,7 @@ def driver(folder: Path, adapter: GridEngine | None = None, **more: Any) -> Driv
     options: dict[str, Any] = {
         "lock": folder / "lock",
         "caps": Caps(None, None, None, None),
-        "timing": Timing(start=15.0, settle=8.0, poll=0.05),
+        "timing": Timing(start=120.0, settle=8.0, poll=0.05),
     }
     return Driver(adapter or GridEngine(), folder / "journal", **(options | more))
 
@@ -219,7 +219,7 @@ def test_the_adapter_keeps_its_promises(cell: Cell) -> None:
     array = cell.submit("-t", "1-3")
     assert array
     time.sleep(1.5)
-    assert check_adapter(GridEngine(), victim=low[0], timeout=40)[-1] == "evicts_and_releases"
+    assert check_adapter(GridEngine(), victim=low[0], timeout=120)[-1] == "evicts_and_releases"
 
 
 def test_tasks_of_an_array(cell: Cell) -> None:

@@ -67,7 +67,8 @@ def test_fifty_kills(cell: Cell, tmp_path: Path, capsys: pytest.CaptureFixture[s
     took = time.monotonic() - begun_at
     busy, until = True, time.monotonic() + PATIENCE
     while busy and time.monotonic() < until:
-        options = {"start": START, "forget": 20.0}  # what killed commands left is looked after no longer
+        # What killed commands left is looked after no longer, and what did not start is served again soon.
+        options = {"start": START, "forget": 20.0, "retry": 5.0}
         driver = spawn.Process(target=drive.run, args=(cell.names, str(tmp_path), 3, options))
         driver.start()
         driver.join(PATIENCE)

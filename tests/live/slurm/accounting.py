@@ -109,7 +109,7 @@ class Database:
             )
 
     def _until(self, what: str, ready: Callable[[], bool]) -> None:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 120
         while not ready():
             log = (self.folder / f"{what}.out").read_text(errors="replace")[-500:]
             assert self._running[-1].poll() is None, f"{what} ended: {log}"

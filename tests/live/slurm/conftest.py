@@ -120,7 +120,7 @@ class Cluster:
 
         return {str(j["job_id"]): j for j in json.loads(self.run("squeue", "--json"), strict=False)["jobs"]}
 
-    def wait(self, names: list[str], *states: str, seconds: float = 40) -> None:
+    def wait(self, names: list[str], *states: str, seconds: float = 120) -> None:
         until = time.monotonic() + seconds
         while True:
             jobs = self.jobs()
@@ -138,7 +138,7 @@ class Cluster:
         return text + accounting
 
     def clear(self) -> None:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 120
         while time.monotonic() < until:
             busy = [
                 name

@@ -122,7 +122,7 @@ def played(cluster: Cluster, scenario: Scenario) -> tuple[dict[str, Any], dict[s
 def waits(cluster: Cluster, *more: str) -> str:
     """Submit an urgent job that Slurm's own rules, by QOS, preempt nobody for."""
     name = cluster.submit(4, *more, partition="high", seconds=600)
-    until = time.monotonic() + 15
+    until = time.monotonic() + 120
     while cluster.jobs()[name]["state_reason"] not in ("Resources", "Priority"):
         assert time.monotonic() < until
         time.sleep(0.1)

@@ -147,7 +147,7 @@ def test_every_factor_is_that_of_sprio(world: Accounted) -> None:
     chance = random.Random(seed)
     # Usage is counted each minute, of jobs that run.
     ran = [submit(cluster, owner, "-n", str(chance.randrange(1, 4)), seconds=70) for owner in OWNERS]
-    cluster.wait(ran, "COMPLETED", seconds=100)
+    cluster.wait(ran, "COMPLETED", seconds=200)
     cluster.run("scontrol", "update", "nodename=n[1-8]", "state=drain", "reason=test")
     names = some_jobs(cluster, chance)
     texts = settled(cluster, names)

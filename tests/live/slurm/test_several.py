@@ -27,7 +27,7 @@ LATE = ["-t", "5"]  # ends before anything that the head of the queue is planned
 
 
 def waits(cluster: Cluster, *names: str) -> None:
-    until = time.monotonic() + 15
+    until = time.monotonic() + 120
     while any(cluster.jobs()[name]["state_reason"] not in ("Resources", "Priority") for name in names):
         assert time.monotonic() < until, [cluster.jobs()[name]["state_reason"] for name in names]
         time.sleep(0.1)
@@ -35,7 +35,7 @@ def waits(cluster: Cluster, *names: str) -> None:
 
 def one_round(folder: Path, policy: Any = None, caps: Caps | None = None) -> Cycle:
     cycles: list[Cycle] = []
-    timing = Timing(start=30.0, settle=5.0, poll=0.05)
+    timing = Timing(start=120.0, settle=5.0, poll=0.05)
     caps = caps or Caps(None, None, None, None)
     with Driver(Slurm(), folder / "journal", lock=folder / "lock", caps=caps, timing=timing) as driver:
         watch(driver, policy or eh.policies.Slurm(**drive.TIERS), once=True, each=cycles.append)
@@ -137,7 +137,7 @@ class Timed:
 
 def crowded(cluster: Cluster) -> None:
     """Wait until no cpu is free: what ended has followers."""
-    until = time.monotonic() + 60
+    until = time.monotonic() + 120
     while sum(j["cpus"] for j in cluster.jobs().values() if j["job_state"] == "RUNNING") < 32:
         assert time.monotonic() < until
         time.sleep(0.2)
@@ -155,7 +155,7 @@ def test_five_thousand_wait(cluster: Cluster, tmp_path: Path, capsys: pytest.Cap
     run = Timed()
     own: list[float] = []
     wall: list[float] = []
-    timing = Timing(start=60.0, settle=10.0, poll=0.1, sleep=run.sleep)
+    timing = Timing(start=120.0, settle=10.0, poll=0.1, sleep=run.sleep)
     caps = Caps(None, None, None, None)
     policy = eh.policies.Slurm(**drive.TIERS)
     cycles: list[Cycle] = []

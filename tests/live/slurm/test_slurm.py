@@ -66,7 +66,7 @@ def driver(folder: Path, adapter: Slurm | None = None, **more: Any) -> Driver:
     options: dict[str, Any] = {
         "lock": folder / "lock",
         "caps": Caps(None, None, None, None),
-        "timing": Timing(start=15.0, settle=5.0, poll=0.05),
+        "timing": Timing(start=120.0, settle=5.0, poll=0.05),
     }
     return Driver(adapter or Slurm(), folder / "journal", **(options | more))
 
@@ -83,7 +83,7 @@ def full(cluster: Cluster, *more: str) -> list[str]:
 
 def urgent(cluster: Cluster, *more: str, seconds: float = 600) -> str:
     name = cluster.submit(4, *more, partition="high", seconds=seconds)
-    until = time.monotonic() + 10
+    until = time.monotonic() + 120
     while cluster.jobs()[name]["state_reason"] not in ("Resources", "Priority"):
         assert time.monotonic() < until
         time.sleep(0.1)
@@ -141,7 +141,7 @@ GONE = {"operation_gone", "victim_leaving"}
 CHANGES: dict[str, tuple[list[str], set[str]]] = {
     "ended": (["scancel VICTIM"], GONE),
     "suspended": (["scontrol suspend VICTIM"], {"victim_leaving"}),
-    "left": (["scontrol requeuehold VICTIM"], GONE),
+    "left": (["scontrol requeuehold VICTIM"], GONE | {"victim_ended"}),  # once its epilog is over
     "shrunk": (["scontrol update jobid=VICTIM numnodes=1"], {"victim_ended"}),
     "grew": (
         [
@@ -290,7 +290,7 @@ def test_thirty_nasty_names(cluster: Cluster, tmp_path: Path, capsys: pytest.Cap
 
 def test_text_where_there_is_no_json(cluster: Cluster) -> None:
     low, high = full(cluster), urgent(cluster)
-    behind, until = cluster.submit(4), time.monotonic() + 20  # no room for it once `high` was looked at
+    behind, until = cluster.submit(4), time.monotonic() + 120  # no room for it once `high` was looked at
     while not cluster.jobs()[behind]["state_description"] and time.monotonic() < until:
         time.sleep(0.2)
     plain, text = Slurm(), Slurm()
@@ -338,10 +338,10 @@ def test_watch_ends_cleanly_on_a_signal(cluster: Cluster, tmp_path: Path) -> Non
     running = subprocess.Popen(
         [*command, "--interval", "1"], env=environment, stdout=subprocess.PIPE, text=True
     )
-    cluster.wait([high], "RUNNING", seconds=60)
+    cluster.wait([high], "RUNNING", seconds=120)
     time.sleep(1.5)
     running.send_signal(signal.SIGTERM)
-    out, _ = running.communicate(timeout=30)
+    out, _ = running.communicate(timeout=120)
     assert running.returncode == 0
     assert f"started: {high} runs, " in out
     assert "evenhand_evictions_total 1\n" in Path(files["metrics"]).read_text()
