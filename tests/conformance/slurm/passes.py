@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections import defaultdict
@@ -15,22 +16,23 @@ from tests.conformance.slurm.cases import STATES
 #: Of a requeued job: from the end of its epilog until it may start again.
 HELD = 121.0
 MICROSECOND = 1e-6
+PASSES = ("main", "backfill")
 #: The name of a task of an array, as a controller has it.
 TASK = re.compile(r"(\d+)_\d+")
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something that a controller did: a pass, or a job's epilog reported from a node.
+    """Something that a controller did: a pass, a start in it, or a job's epilog reported from a node.
 
     Attributes
     ----------
     at
         When.
     what
-        "main", "backfill" or "end".
+        "main", "backfill", "start" or "end".
     job, node
-        Of an end: whose, and where.
+        Of a start or an end: whose; of an end, where.
     """
 
     at: float
@@ -56,6 +58,7 @@ class Passes:
         self.parts: dict[str, list[dict[str, Any]]] = {}  # of jobs of which some nodes have ended
         self.places: dict[str, int] = {}  # of what is left of arrays, in the controller's list
         self.length = len(tables["operations"])  # of that list
+        self.seconds: dict[str, float] = {}  # when the controller started jobs in this pass
 
     def follow(self, events: Sequence[Event]) -> None:
         """Let passes run, and victims end, in the order in which a controller's did.
@@ -64,6 +67,8 @@ class Passes:
         next main pass; with a grace time, after which a later pass ends it, only by an event.
         """
         for place, event in enumerate(events):
+            if event.what == "start":
+                continue
             ends = {(event.job, event.node)}
             if event.what != "end":
                 self.tables["now"] = event.at
@@ -71,6 +76,8 @@ class Passes:
                 ends = self._leaving() - later if event.what == "main" else set()
             self.end(ends, event.at)
             if event.what != "end":
+                starts = itertools.takewhile(lambda e: e.what not in PASSES, events[place + 1 :])
+                self.seconds = {e.job: e.at for e in starts if e.what == "start"}
                 self.run(event.what)
 
     def _leaving(self) -> set[tuple[str, str]]:
@@ -81,8 +88,17 @@ class Passes:
             if row.get("state") == "preempting" and row["operation"] not in self.graced
         }
 
+    def _overdue(self) -> None:
+        """Let victims run on whose grace time is over: they do until the controller looks at them again."""
+        for row in self.tables["allocations"]:
+            late = row.get("state") == "preempting" and row["deadline"] <= self.tables["now"]
+            if late and row["operation"] in self.graced:
+                row |= {"state": "running", "planned_end": row.pop("deadline")}
+                del row["beneficiary"]
+
     def run(self, name: str) -> None:
         """Plan one pass and carry it out."""
+        self._overdue()
         found, self.state = self.plan(self.tables, self.settings, self.state, name)
         decisions = found["decisions"]
         told: dict[str, list[str]] = {}
@@ -132,7 +148,8 @@ class Passes:
     def _start(self, decision: Mapping[str, Any]) -> None:
         (request,) = (row for row in self.tables["requests"] if row["name"] == decision["request"])
         request["count"] = request.get("count", 1) - 1
-        now = math.floor(self.tables["now"])  # the controller counts whole seconds
+        at = self.seconds.get(request["operation"], self.tables["now"])  # a pass may take some seconds
+        now = math.floor(at)  # the controller counts whole ones
         self.tables["allocations"].append(
             {
                 "name": f"{request['operation']}@{decision['node']}",
@@ -150,7 +167,8 @@ class Passes:
         gone = [
             row
             for row in self.tables["allocations"]
-            if row.get("state") == "preempting" and (row["operation"], row["node"]) in ends
+            if (row.get("state") == "preempting" or row["operation"] in self.graced)
+            and (row["operation"], row["node"]) in ends
         ]
         self.tables["allocations"] = [row for row in self.tables["allocations"] if row not in gone]
         for job in dict.fromkeys(row["operation"] for row in gone):

@@ -12,6 +12,7 @@ _RELEASED = "update_part: setting state_up to 3 "
 _EVENTS = {
     "main": re.compile(r"sched: Running job scheduler for "),
     "backfill": re.compile(r"_attempt_backfill: beginning$"),
+    "start": re.compile(r"(?:sched: Allocate|_start_job: Started) JobId=(\d+(?:_\d+)?)(?:\(\d+\))? "),
     "end": re.compile(r"_slurm_rpc_epilog_complete: JobId=(\d+(?:_\d+)?)(?:\(\d+\))? Node=(\S+)"),
 }
 
