@@ -49,9 +49,7 @@ def test_fifty_kills(cell: Cell, tmp_path: Path, capsys: pytest.CaptureFixture[s
         crowd(cell, high)
         if not any("q" in state for name, state in cell.states().items() if name in high):
             high.append(cell.submit("-p", "100", "-R", "y", seconds=1))
-        taking = {name for name, state in cell.states().items() if "q" not in state}
-        saves = number % 3 == 2 and bool(taking & {*migrating})  # else no job allows C
-        options = {"action": "C" if saves else "R", "start": START}
+        options = {"action": allowed(cell, low, migrating, number % 3 == 2), "start": START}
         moment = chance.choice(MOMENTS)
         before, until = written(text_of(tmp_path), moment), time.monotonic() + 60
         driver = spawn.Process(target=drive.run, args=(cell.names, str(tmp_path), 0, options))
@@ -68,7 +66,8 @@ def test_fifty_kills(cell: Cell, tmp_path: Path, capsys: pytest.CaptureFixture[s
     busy, until = True, time.monotonic() + PATIENCE
     while busy and time.monotonic() < until:
         # What killed commands left is looked after no longer, and what did not start is served again soon.
-        options = {"start": START, "forget": 20.0, "retry": 5.0}
+        action = allowed(cell, low, migrating, False)
+        options = {"action": action, "start": START, "forget": 20.0, "retry": 5.0}
         driver = spawn.Process(target=drive.run, args=(cell.names, str(tmp_path), 3, options))
         driver.start()
         driver.join(PATIENCE)
@@ -117,6 +116,14 @@ def test_fifty_kills(cell: Cell, tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 def running(cell: Cell) -> int:
     return sum(set(state) <= set("Rr") for state in cell.states().values())
+
+
+def allowed(cell: Cell, low: list[str], migrating: list[str], saves: bool) -> str:
+    """Return C or R: the one that is wanted, if a job that has a slot allows it."""
+    taking = {name for name, state in cell.states().items() if "q" not in state}
+    if saves:
+        return "C" if taking & {*migrating} else "R"
+    return "R" if taking & {*low} else "C"
 
 
 def crowd(cell: Cell, high: list[str]) -> None:
