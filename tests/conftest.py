@@ -1,13 +1,16 @@
-"""What holds for every test: which profile draws, how processes share the tests, what is no garbage."""
+"""What holds for every test: the profile, the processes, no garbage, one parser, no disk to wait for."""
 
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 
 import tests.profiles  # noqa: F401
+from evenhand.cli import arguments, running
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -23,3 +26,19 @@ def pytest_collection() -> Iterator[None]:
     yield
     gc.freeze()
     gc.enable()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_parser() -> Iterator[None]:
+    """Build the parser of the command line once: it takes most of the time of a short command."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(running, "parser", cache(arguments.parser))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_disk() -> Iterator[None]:
+    """Wait for no disk: no machine dies here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        yield

@@ -1,4 +1,6 @@
 // Snapshots: built from raw columns, read back as arrays.
+#include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -151,6 +153,37 @@ py::object name_column(const Snapshot& s, const std::string& table) {
   });
 }
 
+// Whether a column has a cell that is not the absent one.
+template <class Column, class T>
+bool says_something(const Column& column, const T& absent) {
+  if constexpr (requires { typename Column::value_type; }) {
+    return std::ranges::any_of(column, [&](const auto& cell) {
+      if constexpr (std::is_floating_point_v<T>) {
+        return cell != absent && !(std::isnan(cell) && std::isnan(absent));
+      } else {
+        return cell != absent;
+      }
+    });
+  } else if constexpr (std::is_same_v<Column, TextColumn>) {
+    return std::ranges::any_of(column.codes, [](Id code) { return code >= 0; });
+  } else if constexpr (std::is_same_v<Column, TextListColumn>) {
+    return !column.codes.empty();
+  } else {
+    return true;  // names
+  }
+}
+
+py::set filled_columns(const Snapshot& s, const std::string& table) {
+  py::set found;
+  visit_tables(s.tables(), [&](std::string_view name, const auto& columns, Index) {
+    if (name != table) return;
+    visit_columns(columns, [&](std::string_view field, const auto& column, auto absent) {
+      if (says_something(column, absent)) found.add(decoded(field));
+    });
+  });
+  return found;
+}
+
 py::array_t<Id> permutation(const Snapshot& s, const std::string& table) {
   const RowOrders& o = s.orders();
   const auto rows = [&](const RowOrder& order, bool root) {
@@ -218,6 +251,8 @@ void register_model(py::module_& m) {
       .def("names", &name_column, py::arg("table"), "Names in canonical order.")
       .def("column", &numeric_column, py::arg("table"), py::arg("field"),
            "A column in canonical order: amounts in quanta, times in microseconds.")
+      .def("filled", &filled_columns, py::arg("table"),
+           "Columns in which a cell is not the absent one.")
       .def("text", &text_column, py::arg("table"), py::arg("field"), "(values, codes).")
       .def("text_list", &text_list_column, py::arg("table"), py::arg("field"),
            "(values, offsets, codes).")

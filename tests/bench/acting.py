@@ -93,8 +93,8 @@ class Queue(slurm.FakeSlurm):
     def _json(self, j: dict[str, Any]) -> dict[str, Any]:
         return self._rows[j["state"]] | super()._json(j) | {"partition": j["json"]}
 
-    def _cell(self, j: dict[str, Any], column: str) -> str:
-        return str(j["json"]) if column == "partition" else super()._cell(j, column)
+    def _cells(self, j: dict[str, Any]) -> dict[str, Any]:
+        return super()._cells(j) | {"partition": j["json"]}
 
 
 def _partitions() -> list[str]:

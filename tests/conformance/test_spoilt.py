@@ -15,6 +15,7 @@ from tests.conformance.case import Case
 from tests.conformance.engines import ENGINES, Engine, Result
 from tests.conformance.spoil import leaves, spoil_document, spoil_leaf
 from tests.conformance.ytsaurus import fair_share_oracle, fair_share_unit
+from tests.drawing import some
 from tests.shared import DATA, SHARED
 
 SAMPLE = DATA / "conformance"
@@ -96,14 +97,14 @@ def test_any_single_spoilt_value_is_noticed(
 
 @pytest.mark.parametrize(
     ("name", "least"),
-    [("ytsaurus-preemption.json.gz", 200), ("seeds-ytsaurus.json.gz", 200), ("seeds-backendai.json.gz", 100)],
+    [("ytsaurus-preemption.json.gz", 70), ("seeds-ytsaurus.json.gz", 70), ("seeds-backendai.json.gz", 20)],
 )
 def test_any_single_spoilt_value_of_plans_is_noticed(name: str, least: int) -> None:
     """Every value is compared: of a list of victims each name, of a status each word."""
     document = files.read(SAMPLE / name)
     unnoticed, tried = [], 0
     for entry in document["cases"]:
-        for spoilt_entry, leaf in _with_one_lie(entry):
+        for spoilt_entry, leaf in some([*_with_one_lie(entry)], tried):
             [case] = files.cases({**document, "cases": [spoilt_entry]})
             tried += 1
             if not run(case, ENGINES["reference"]).mismatches:

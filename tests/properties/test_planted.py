@@ -75,7 +75,7 @@ def simple(data: dict[str, Any], twin: bool) -> dict[str, Any]:
 def jobs() -> Iterable[job_laws.JobPlan]:
     """Half of what is drawn with one job that waits; nodes are shared, and nothing is suspended."""
     chance = random.Random(7)
-    for data, s in [queue(chance) for _ in range(6 * PLANS)]:
+    for data, s in [queue(chance) for _ in range(5 * PLANS)]:
         snapshot = eh.Snapshot.from_dict(data)
         plan = eh.plan(snapshot, eh.policies.Slurm(**s.model_dump()))
         yield job_laws.JobPlan(snapshot.to_dict(), plan.to_dict(), s)

@@ -212,7 +212,7 @@ def test_snapshot_dicts_shrink_to_what_matters() -> None:
     def below_two(data: dict[str, Any]) -> bool:
         return any(row["pool"] == "p1" and row.get("gang") for row in data["operations"])
 
-    small = es.snapshot_dicts(es.resource_spaces(max_size=3), max_pools=4, max_operations=4, max_nodes=0)
+    small = es.snapshot_dicts(es.resource_spaces(max_size=3), max_pools=3, max_operations=3, max_nodes=0)
     drawn = find(small, below_two, settings=SHRUNK)
     assert len(drawn["pools"]) <= 3
     assert [set(row) for row in drawn["operations"]] == [{"name", "pool", "gang", "demand"}]

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from evenhand.model import Snapshot
 
 NO_TIME = np.iinfo(np.int64).min
+#: Whether they are given is told by other columns, not by what they hold.
+BY_OTHERS = frozenset(
+    {"fifo_start_time", "gang", "last_job_start_time", "limits", "priority", "strong_guarantee"}
+)
 
 
 def units(quanta: NDArray[Any], quantum: float) -> NDArray[Any]:
@@ -118,13 +122,14 @@ class Reader:
     def table(self, name: str) -> dict[str, Any]:
         """Return the raw columns of a table that are not all default; none if it has no rows."""
         self._turn_to(name)
+        filled = self.core.filled(self.name)
         columns: dict[str, Any] = {}
         for field in TABLES[name].fields:
             if field.kind == "name":
                 columns["name"] = self.core.names(self.name)[self.rows]
                 if not columns["name"]:
                     return {}
-            elif field.kind not in BESIDE:
+            elif field.kind not in BESIDE and (field.name in filled or field.name in BY_OTHERS):
                 self._add(columns, field)
         return columns
 

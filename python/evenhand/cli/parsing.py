@@ -36,7 +36,12 @@ class Parser(argparse.ArgumentParser):
         words, stray = self._looked_through(given)
         if stray:
             self._refuse(given, stray)
-        found = super().parse_known_args(words, namespace)
+        required = [action for action in self._actions if action.required]
+        try:
+            found = super().parse_known_args(words, namespace)
+        finally:
+            for action in required:  # one that was given may stand in the place of others, in this call
+                action.required = True
         self._one_standard_input(vars(found[0]))
         return found
 

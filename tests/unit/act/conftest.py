@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import logging
-import os
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,14 +22,12 @@ if importlib.util.find_spec("fcntl") is None:
 
 
 @pytest.fixture(scope="module")
-def quick_and_quiet() -> Iterator[None]:
-    """Nothing waits for the disk, and no warning is logged: for the many runs of a property."""
+def quiet() -> Iterator[None]:
+    """No warning is logged: for the many runs of a property."""
     log = logging.getLogger("evenhand.act")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda _: None)  # no machine dies here
-        log.setLevel(logging.CRITICAL)
-        yield
-        log.setLevel(logging.NOTSET)
+    log.setLevel(logging.CRITICAL)
+    yield
+    log.setLevel(logging.NOTSET)
 
 
 @pytest.fixture

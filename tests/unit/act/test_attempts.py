@@ -17,7 +17,7 @@ from tests.unit.act.slurm.cluster import FakeSlurm, job
 from tests.unit.act.test_debts import DENIED, answering
 from tests.unit.act.world import Killed, World
 
-pytestmark = pytest.mark.usefixtures("quick_and_quiet")
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 class Tiers(FakeSlurm):

@@ -19,7 +19,7 @@ from evenhand.adapters.commands import Result
 from tests.unit.act.slurm.cluster import T0, job
 from tests.unit.act.world import World
 
-pytestmark = pytest.mark.usefixtures("quick_and_quiet")
+pytestmark = pytest.mark.usefixtures("quiet")
 
 DAY = 24 * 3600.0
 HOUR = 3600.0

@@ -19,7 +19,7 @@ from tests.drawing import examples
 from tests.unit.act.slurm.cluster import job
 from tests.unit.act.world import World, appends
 
-pytestmark = pytest.mark.usefixtures("quick_and_quiet")
+pytestmark = pytest.mark.usefixtures("quiet")
 
 DATA = Path(__file__).parents[2] / "data" / "act"
 DAMAGES = min(10 * examples(), 2000)
@@ -27,7 +27,7 @@ WRITTEN = ["journal-ended", "journal-owed", "journal-open"]
 
 
 @pytest.fixture(scope="module")
-def journal(quick_and_quiet: None, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def journal(quiet: None, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A journal with lines of every kind: begun anew, refusals, a debt that was paid, a step that is open."""
     world = World(tmp_path_factory.mktemp("kinds"), [job(1, 4, node="n2"), job(9, 4, priority=90)])
     world.cluster.nodes = {"n2": 4}

@@ -22,7 +22,7 @@ FAULTS = st.builds(
 MODES = st.sampled_from(["requeue", "suspend"])
 
 
-pytestmark = pytest.mark.usefixtures("quick_and_quiet")
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 def commands_of_a_run(folder: Path) -> int:

@@ -27,7 +27,7 @@ from evenhand.files import open_regular, replace_file
 from tests.unit.act.world import World
 from tests.waiting import HANG
 
-pytestmark = pytest.mark.usefixtures("quick_and_quiet")
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 def link(place: Path) -> None:

@@ -50,7 +50,7 @@ VALUES += [
 ]
 
 
-pytestmark = pytest.mark.usefixtures("quick_and_quiet")
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 class Foreign:

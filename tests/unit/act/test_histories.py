@@ -24,7 +24,7 @@ from evenhand.testing.acting import LAWS, History, judge, play
 from tests.drawing import examples
 from tests.unit.act.processes import lives
 
-pytestmark = pytest.mark.usefixtures("quick_and_quiet")
+pytestmark = pytest.mark.usefixtures("quiet")
 
 PARTS = 5
 WITHIN = 100

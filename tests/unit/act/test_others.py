@@ -26,7 +26,7 @@ DEEDS = st.tuples(
 )
 
 
-pytestmark = pytest.mark.usefixtures("quick_and_quiet")
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 class Others:

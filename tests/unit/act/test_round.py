@@ -26,7 +26,7 @@ from tests.unit.act.test_debts import DENIED, answering
 from tests.unit.act.test_judging import evicted_before
 from tests.unit.act.world import World
 
-pytestmark = pytest.mark.usefixtures("quick_and_quiet")
+pytestmark = pytest.mark.usefixtures("quiet")
 
 FREE = Caps(None, None, None, None)
 

@@ -22,7 +22,7 @@ from tests.unit.act.slurm.cluster import job
 from tests.unit.act.test_faults import FAULTS, KINDS, MODES
 from tests.unit.act.world import World, appends
 
-pytestmark = pytest.mark.usefixtures("quick_and_quiet")
+pytestmark = pytest.mark.usefixtures("quiet")
 
 PLACES = 5
 NODES = {f"n{n}": 4 for n in range(1, PLACES + 1)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 from evenhand.adapters.commands import Result
@@ -33,6 +34,12 @@ PARTITIONS = (
     "PartitionName=main Default=YES QoS=N/A GraceTime=0 Nodes=n[1-3] PriorityTier=1 "
     "PreemptMode=OFF State=UP\n"
 )
+
+
+@cache
+def _local(seconds: float) -> str:
+    """Write an instant as squeue does, in local time."""
+    return datetime.fromtimestamp(seconds, UTC).astimezone().strftime("%Y-%m-%dT%H:%M:%S")
 
 
 class Clock:
@@ -125,9 +132,10 @@ class FakeSlurm:
         if wanted and len(wanted) == 1 and wanted[0] not in self.jobs:
             return Result(1, "", "slurm_load_jobs error: Invalid job id specified")
         lines = [
-            "".join(f"{self._cell(j, c)}|" for c in columns) + "\n"
-            for j in self.jobs.values()
-            if wanted is None or str(j["id"]) in wanted
+            "".join(f"{cells[c]}|" for c in columns) + "\n"
+            for name, j in self.jobs.items()
+            if wanted is None or name in wanted
+            for cells in [self._cells(j)]
         ]
         return Result(0, "".join(f"{c.upper()}|" for c in columns) + "\n" + "".join(lines))
 
@@ -236,13 +244,9 @@ class FakeSlurm:
             "comment": j["comment"],
         }
 
-    def _cell(self, j: dict[str, Any], column: str) -> str:
+    def _cells(self, j: dict[str, Any]) -> dict[str, Any]:
         placed = j["state"] != "PENDING" and j["node"]
-
-        def time(seconds: float) -> str:
-            return datetime.fromtimestamp(seconds, UTC).astimezone().strftime("%Y-%m-%dT%H:%M:%S")
-
-        values: dict[str, Any] = {
+        return {
             "jobid": j["id"],
             "arrayjobid": j["id"],
             "arraytaskid": "N/A",
@@ -253,9 +257,9 @@ class FakeSlurm:
             "numnodes": 1,
             "numcpus": j["cpus"],
             "minmemory": "100M",
-            "starttime": time(j["start"]) if j["start"] else "N/A",
+            "starttime": _local(j["start"]) if j["start"] else "N/A",
             "endtime": "NONE",
-            "submittime": time(T0 - 5000),
+            "submittime": _local(T0 - 5000),
             "restartcnt": j["turn"],
             "userid": j["uid"],
             "partition": "main",
@@ -276,4 +280,3 @@ class FakeSlurm:
             "dependency": "(null)",
             "feature": "(null)",
         }
-        return str(values[column])

@@ -143,9 +143,9 @@ def test_a_task_that_waits_stands_as_its_array_does() -> None:
     clock = Clock()
     cluster = FakeSlurm(clock, {"n1": 4}, [job(1, 4, node="n1"), job(9, 1)])
     cluster.schedule = lambda: None  # type: ignore[method-assign]
-    plain = cluster._cell
+    plain = cluster._cells
     own = {"arraytaskid": "3-5%2"}
-    cluster._cell = lambda j, c: own.get(c, plain(j, c)) if j["id"] == 9 else plain(j, c)  # type: ignore[method-assign]
+    cluster._cells = lambda j: plain(j) | (own if j["id"] == 9 else {})  # type: ignore[method-assign]
     squeue = cluster.squeue
 
     def tasks(rest: list[str]) -> Any:

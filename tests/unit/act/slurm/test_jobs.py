@@ -366,8 +366,8 @@ def test_later_versions_ask_for_nothing_unless_they_do() -> None:
 
 def as_text(jobs: list[dict[str, Any]], **cells: str) -> list[slurm_jobs.Job]:
     cluster = FakeSlurm(Clock(), {"n1": 4}, jobs)
-    plain = cluster._cell
-    cluster._cell = lambda j, c: cells.get(c, plain(j, c))  # type: ignore[method-assign]
+    plain = cluster._cells
+    cluster._cells = lambda j: plain(j) | cells  # type: ignore[method-assign]
     return jobs_of_text(cluster.squeue(["-O", ",".join(f"{c}:|" for c in COLUMNS)]).out)
 
 

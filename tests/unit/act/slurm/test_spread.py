@@ -159,8 +159,8 @@ def test_switches_are_left_out_by_number() -> None:
     clock = Clock()
     cluster = FakeSlurm(clock, {"n1": 4}, [job(1, 4, node="n1"), job(8, 4, priority=9), job(9, 4)])
     cluster.schedule = lambda: None  # type: ignore[method-assign]
-    plain = cluster._cell
-    cluster._cell = lambda j, c: "2" if c == "reqswitch" and j["id"] == 9 else plain(j, c)  # type: ignore[method-assign]
+    plain = cluster._cells
+    cluster._cells = lambda j: plain(j) | ({"reqswitch": "2"} if j["id"] == 9 else {})  # type: ignore[method-assign]
     for text in (False, True):
         adapter = Slurm(runner=cluster, clock=clock)
         adapter._reader.json = False if text else None
