@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout
+from functools import cache
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,7 @@ def _pages() -> Iterator[str]:
             yield str(path.relative_to(DOCS))
 
 
+@cache
 def _homes() -> dict[str, str]:
     """Return the page of each label: ``(label)=`` before a heading."""
     return {
@@ -65,6 +67,7 @@ def _links(page: str, homes: dict[str, str]) -> set[tuple[str, str]]:
     return found
 
 
+@cache
 def _reached() -> tuple[set[str], set[tuple[str, str]]]:
     """Return the pages, and the links, that are at most two clicks from the front page."""
     homes = _homes()

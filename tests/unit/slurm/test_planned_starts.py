@@ -61,7 +61,7 @@ def planned_for(release: str, runs: list[Any], nodes: int) -> int:
     n2 is kept for H from 1120 until 1160.
     """
     every = [running("R2", "high", "n2", end=1120), *runs]
-    for ends in range(1100, 1200):
+    for ends in range(1140, 1200):
         waits = [seconds("H", "top", 40), waiting("W", "high", nodes), seconds("A", "low", ends, on="n1")]
         if "A" not in starts_in(cluster(1 + len(every), every, waits), APART, release):
             return ends
