@@ -1,4 +1,6 @@
 // Snapshots: built from raw columns, read back as arrays.
+#include <pybind11/typing.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -173,8 +175,8 @@ bool says_something(const Column& column, const T& absent) {
   }
 }
 
-py::set filled_columns(const Snapshot& s, const std::string& table) {
-  py::set found;
+py::typing::Set<py::str> filled_columns(const Snapshot& s, const std::string& table) {
+  py::typing::Set<py::str> found;
   visit_tables(s.tables(), [&](std::string_view name, const auto& columns, Index) {
     if (name != table) return;
     visit_columns(columns, [&](std::string_view field, const auto& column, auto absent) {
