@@ -1,6 +1,4 @@
 // Snapshots: built from raw columns, read back as arrays.
-#include <pybind11/typing.h>
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
