@@ -238,7 +238,8 @@ class Cluster(Following):
         with self._lock:
             policy = self._own(policy)
             standing = self._standing(policy)
-            if given is not None or not (isinstance(policy, Policy) and policy.follows()):
+            follows = isinstance(policy, Policy) and (standing.planner is not None or policy.follows())
+            if given is not None or not follows:
                 return self._plan_frozen(standing, on, given)
             on = policy._trigger(on)
             now = self._stage.core.now

@@ -193,7 +193,7 @@ def _rows(on: Heartbeat | tuple[Heartbeat, ...], find: Callable[[list[Any]], lis
     """Return the nodes of heartbeats; `find` gives the rows of names, -1: there is none."""
     names = [one.node for one in on] if isinstance(on, tuple) else [on.node]
     for name in names:
-        if not isinstance(plain(name), str | int):
+        if type(name) is not str and not isinstance(plain(name), str | int):
             raise _no_node(shorten(name))
     rows = find(names)
     if -1 in rows:
