@@ -33,6 +33,7 @@ RowSettings rows_of(const py::dict& columns, std::size_t width) {
   in.read("unschedulable", r.unschedulable);
   in.read("preemption_cost", r.preemption_cost);
   in.read("wants_ssd", r.wants_ssd);
+  in.read("other_segment", r.other_segment);
   in.read("allow_normal", r.allow_normal);
   in.read("regular_on_ssd", r.regular_on_ssd);
   in.read("limits_tolerance", r.limits_tolerance);
@@ -62,6 +63,7 @@ RowSettings row_of(const RowSettings& all, Id row, std::size_t width) {
   one.unschedulable = cell_of(all.unschedulable, row);
   one.preemption_cost = cell_of(all.preemption_cost, row);
   one.wants_ssd = cell_of(all.wants_ssd, row);
+  one.other_segment = cell_of(all.other_segment, row);
   return one;
 }
 

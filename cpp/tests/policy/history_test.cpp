@@ -29,6 +29,7 @@ struct LiveYTsaurus {
     ytsaurus::RowSettings out;
     out.graceful = column(s.operations(), rows.operations, seed, 15);
     out.wants_ssd = column(s.operations(), rows.operations, seed + 1, 40);
+    out.other_segment = column(s.operations(), rows.operations, seed + 2, 40);
     out.unschedulable = column(s.operations(), rows.operations, seed + 2, 5);
     out.node_ssd = column(s.nodes(), rows.nodes, seed + 3, 50);
     out.uses_ssd = column(s.allocations(), rows.allocations, seed + 4, 50);

@@ -54,7 +54,7 @@ def _waits_for_full_host(world: World, operation: Element) -> bool:
     return (
         isinstance(own, YTsaurusOperationSettings)
         and own.scheduling_segment == "default"
-        and any(_is_full_host(world, request.amounts) for request in operation.requests)
+        and all(_is_full_host(world, request.amounts) for request in operation.requests)
         and operation.since is not None
         and operation.since + timeout < world.now
     )

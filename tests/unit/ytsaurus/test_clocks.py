@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -174,15 +175,22 @@ def full_host(
     ran: float = 10.0,
     gpus: float = 8,
     fair_share: float = 1.0,
+    segment: str | None = None,
+    others: Sequence[float] = (),
     **stage: Any,
 ) -> list[str]:
     """A request for eight gpus beside a protected allocation of four that has run for ten seconds."""
     data = cluster(
         HOST,
         [row("v1", "v", gpu=4, start_time=NOW - ran)],
-        [row("q", "w", gpu=gpus)],
+        [row("q", "w", gpu=gpus), *(row(f"q{i}", "w", gpu=other) for i, other in enumerate(others))],
         resources={"cpu": {}, "gpu": {"quantum": 0.5}},
     )
+    if segment is not None:
+        data["operations"] = [
+            {**o, "settings": {"scheduling_segment": segment}} if o["name"] == "w" else o
+            for o in data["operations"]
+        ]
     given = {
         "groups": {"v1": "non_preemptible"},
         "starvation": {"w": "non_starving"},
@@ -203,6 +211,16 @@ def reasons(made: Made) -> list[str]:
 
 
 TAKEN = ["-v1", "+q"]
+
+
+@pytest.mark.parametrize(("segment", "taken"), [("default", TAKEN), ("large_gpu_sas", [])])
+def test_full_hosts_are_for_the_default_segment(plan: Planner, segment: str, taken: list[str]) -> None:
+    assert full_host(plan, segment=segment) == taken
+
+
+@pytest.mark.parametrize(("others", "taken"), [([8], TAKEN), ([7], [])])
+def test_full_hosts_are_for_whole_hosts_alone(plan: Planner, others: list[float], taken: list[str]) -> None:
+    assert full_host(plan, others=others) == taken
 
 
 @pytest.mark.parametrize("timeout", [120.0, "120s", "2m", "100ms"])

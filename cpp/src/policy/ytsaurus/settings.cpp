@@ -30,6 +30,7 @@ void RowSettings::put(const ClusterState& state, ClusterState::Table table, std:
     preemption_cost.put(of, cells.preemption_cost);
     unschedulable.put(of, cells.unschedulable);
     wants_ssd.put(of, cells.wants_ssd);
+    other_segment.put(of, cells.other_segment);
   } else if (table == Table::kNodes) {
     node_ssd.put(of, cells.node_ssd);
   } else if (table == Table::kAllocations) {

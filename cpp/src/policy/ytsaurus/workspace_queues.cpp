@@ -100,7 +100,7 @@ Workspace::Stages Workspace::stages_of(Id o) const {
     return shapes_.amounts(a.shape)[settings.gpu] == settings.full_host_gpus;
   };
   if (settings.full_host_stage && settings.gpu != kNoId && since != kNoTime &&
-      last.now > since + settings.full_host_timeout &&
+      last.now > since + settings.full_host_timeout && rows.other_segment[o] == 0 &&
       std::ranges::all_of(requests_of(o), takes_a_host))
     join(Stage::kFullHost);
   return found;

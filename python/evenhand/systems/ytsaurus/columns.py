@@ -241,6 +241,9 @@ class _Columns(dict[str, Any]):
         self.put("graceful", size, 0, np.uint8, _of(rows, "preemption_mode", lambda v: v == "graceful"))
         self.put("unschedulable", size, 0, np.uint8, _of(rows, "unschedulable_reason", lambda _: 1))
         self.put("wants_ssd", size, 0, np.uint8, _of(rows, "disk_media", lambda v: bool(media & set(v))))
+        self.put(
+            "other_segment", size, 0, np.uint8, _of(rows, "scheduling_segment", lambda v: v != "default")
+        )
 
     def allocations(self, rows: Mapping[int, YTsaurusAllocationSettings], size: int) -> None:
         """Put what allocations may set."""

@@ -67,6 +67,7 @@ struct RowSettings {
   Beside<Index> preemption_cost = Absent(Index{1});              // O
   Beside<std::uint8_t> unschedulable = Absent(std::uint8_t{0});  // O
   Beside<std::uint8_t> wants_ssd = Absent(std::uint8_t{0});      // O
+  Beside<std::uint8_t> other_segment = Absent(std::uint8_t{0});  // O
   Column<std::uint8_t> allow_normal;                             // P (1)
   Column<std::uint8_t> regular_on_ssd;                           // P (1)
   Column<Amount> limits_tolerance;                               // P x R
