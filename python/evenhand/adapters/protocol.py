@@ -81,7 +81,8 @@ class Answer:
     Attributes
     ----------
     status : str
-        ``"done"`` (the cluster says so), ``"refused"`` (it says no) or ``"unknown"`` (no answer in time).
+        ``"done"`` (the cluster says so), ``"refused"`` (it says no, or was not reached at all) or
+        ``"unknown"`` (it may have been asked, and did not answer).
         None of them is proof: a driver that needs to know looks at the job.
     message : str
         The cluster's own words, sanitised.

@@ -166,18 +166,6 @@ def test_a_job_that_does_not_run_is_not_asked_to_leave() -> None:
     assert not engine.jobs[9]["hold"]
 
 
-def test_a_lost_answer_is_unknown() -> None:
-    clock = Clock()
-    engine = Engine(full(), clock)
-    adapter = adapter_of(engine, clock)
-    engine.reachable = False
-    assert adapter.do("requeue_hold", "4", "").status == "unknown"
-    with pytest.raises(AdapterError, match="commlib error"):
-        adapter.snapshot()
-    with pytest.raises(AdapterError, match="commlib error"):
-        adapter.look(["4"])
-
-
 @pytest.mark.parametrize("name", ["", "x", "1;ls", "-1", "0", "1.0", "1.2.3", "--help"])
 def test_names_that_are_none(name: str) -> None:
     with pytest.raises(AdapterError, match="is not the number of a Grid Engine job"):

@@ -24,7 +24,10 @@ _DONE: Final = {
     "-usj": ("unsuspended job", "is already unsuspended"),
 }
 #: What commands say that did not reach the qmaster, or whose answer was lost.
-_LOST: Final = ("commlib error", "unable to send message to qmaster", "unable to contact qmaster")
+_COMMLIB: Final = "commlib error"
+_LOST: Final = (_COMMLIB, "unable to send message to qmaster", "unable to contact qmaster")
+#: There was no connection, so nothing was asked.
+_UNREACHED: Final = f"{_COMMLIB}: got select error (Connection refused)"
 
 
 def commands_of(
@@ -64,7 +67,8 @@ def answer_of(arguments: Sequence[str], result: Result) -> Answer:
         return Answer("unknown", said_of(result))
     text = f"{result.out}\n{result.err}"
     if any(words in text for words in _LOST):
-        return Answer("unknown", said_of(result))
+        unreached = _UNREACHED in text and text.count(_COMMLIB) == 1
+        return Answer("refused" if unreached else "unknown", said_of(result))
     if result.status != 0:
         return Answer("refused", said_of(result))
     words = next((_DONE[option] for option in arguments if option in _DONE), None)

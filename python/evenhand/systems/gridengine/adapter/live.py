@@ -412,8 +412,8 @@ class GridEngine:
         """Carry out an action; see `commands`. Where a job stays after all, its hold is taken back."""
         try:
             commands = self.commands(action, name, reason)
-        except AdapterError as error:
-            return Answer("unknown", str(error))
+        except AdapterError as error:  # of what is to be run: it was not
+            return Answer("refused", str(error))
         for place, arguments in enumerate(commands):
             answer = answer_of(arguments, self.run(arguments, self.timeout))
             if answer.status != "done":

@@ -32,6 +32,8 @@ _LOOK = (
 )
 _NAME = re.compile(r"\d+(_\d+)?")
 _GONE = "Invalid job id"
+#: What commands say whose request was sent, and whose answer was lost.
+_LOST = ("timed out on send/recv", "Zero Bytes were transmitted or received", "receive failure")
 _ACTIONS = {"requeue": "requeue_hold", "checkpoint": "requeue_hold", "preempt": "requeue_hold"}
 _ACTIONS |= {"terminate": "cancel", "suspend": "suspend", "enhanced_suspend": "suspend"}
 _NOTE = 200
@@ -438,10 +440,9 @@ class Slurm:
         """Carry out an action; see `commands`."""
         for arguments in self.commands(action, name, reason):
             result = self.run(arguments, self.timeout)
-            if result.status is None:
-                return Answer("unknown", said(result))
             if result.status != 0:
-                return Answer("refused", said(result))
+                lost = result.status is None or any(words in result.out + result.err for words in _LOST)
+                return Answer("unknown" if lost else "refused", said(result))
         return Answer("done")
 
     def keep(self, descriptor: int) -> None:
