@@ -155,7 +155,7 @@ def test_five_thousand_wait(cluster: Cluster, tmp_path: Path, capsys: pytest.Cap
     run = Timed()
     own: list[float] = []
     wall: list[float] = []
-    timing = Timing(start=120.0, settle=10.0, poll=0.1, sleep=run.sleep)
+    timing = Timing(start=120.0, settle=60.0, poll=0.1, max_age=600.0, sleep=run.sleep)
     caps = Caps(None, None, None, None)
     policy = eh.policies.Slurm(**drive.TIERS)
     cycles: list[Cycle] = []
