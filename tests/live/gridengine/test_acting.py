@@ -57,7 +57,7 @@ def as_nobody(arguments: Any, timeout: float) -> Result:
 def test_rerun_as_predicted(cell: Cell, tmp_path: Path) -> None:
     """The victims that the plan names go back to the queue, no other, and the beneficiary starts."""
     low = full(cell)
-    high = urgent(cell, "-pe", "threads", "2", seconds=6)
+    high = urgent(cell, "-pe", "threads", "2")
     adapter = GridEngine()
     plan = eh.plan(adapter.snapshot(), adapter.policy(**RULES))
     victims = sorted(str(d.operation) for d in plan.decisions.victims)
@@ -69,8 +69,9 @@ def test_rerun_as_predicted(cell: Cell, tmp_path: Path) -> None:
     assert states[high] in ("r", "t")
     assert {name: states[name] for name in victims} == dict.fromkeys(victims, "Rq")
     assert {states[name] for name in low if name not in victims} == {"r"}
-    cell.wait(victims, "Rr", "Rt", seconds=120)  # once the host has reported that they ended
-    assert high not in cell.states()
+    cell.run("qdel", high)
+    cell.wait(victims, "Rr", "Rt")  # once the host has reported that they ended
+    cell.wait_gone([high])
 
 
 def test_a_license_is_freed(cell: Cell, tmp_path: Path) -> None:

@@ -81,8 +81,8 @@ def full(cluster: Cluster, *more: str) -> list[str]:
     return low
 
 
-def urgent(cluster: Cluster, *more: str, seconds: float = 600) -> str:
-    name = cluster.submit(4, *more, partition="high", seconds=seconds)
+def urgent(cluster: Cluster, *more: str) -> str:
+    name = cluster.submit(4, *more, partition="high")
     until = time.monotonic() + 120
     while cluster.jobs()[name]["state_reason"] not in ("Resources", "Priority"):
         assert time.monotonic() < until
@@ -307,7 +307,7 @@ def test_text_where_there_is_no_json(cluster: Cluster) -> None:
 
 
 def test_suspended_jobs_resume_when_their_room_is_free(cluster: Cluster, tmp_path: Path) -> None:
-    low, high = full(cluster), urgent(cluster, seconds=4)
+    low, high = full(cluster), urgent(cluster)
     adapter = Slurm()
     with driver(tmp_path, adapter) as driving:
         (row,) = driving.act(eh.plan(adapter.snapshot(), Scripted(mode="suspend", urgent="high"))).rows
@@ -318,7 +318,8 @@ def test_suspended_jobs_resume_when_their_room_is_free(cluster: Cluster, tmp_pat
         driving.recover()
         assert cluster.jobs()[victim]["job_state"] == "SUSPENDED", "its cpus are in use"
         assert not adapter.room(victim)
-        cluster.wait([high], "COMPLETED")
+        cluster.run("scancel", high)
+        cluster.wait([high], "CANCELLED")
         driving.recover()
         assert cluster.jobs()[victim]["job_state"] == "RUNNING"
         assert not driving.book.owed
