@@ -19,6 +19,8 @@ from evenhand.systems.slurm.adapter.live import Slurm
         (1, "slurm_requeue error: Unable to contact slurm controller (receive failure)", "unknown"),
         (1, "slurm_requeue error: Socket timed out on send/recv operation", "unknown"),
         (1, "slurm_requeue error: Zero Bytes were transmitted or received", "unknown"),
+        (1, "Unexpected message received for job 4", "unknown"),  # of a stopped slurmctld, which did it later
+        (8, "scancel: error: Kill job error on job id 4: Socket timed out on send/recv operation", "unknown"),
         (None, "no answer within 30 s", "unknown"),
     ],
 )

@@ -32,8 +32,12 @@ _LOOK = (
 )
 _NAME = re.compile(r"\d+(_\d+)?")
 _GONE = "Invalid job id"
-#: What commands say whose request was sent, and whose answer was lost.
-_LOST = ("timed out on send/recv", "Zero Bytes were transmitted or received", "receive failure")
+#: What commands say whose request may have been sent, and whose answer was lost. scontrol 22.05 says the last
+#: of whatever kept an answer away, also of a controller that is slow and carries the request out later.
+_LOST = (
+    *("timed out on send/recv", "Zero Bytes were transmitted or received", "receive failure"),
+    "Unexpected message received",
+)
 _ACTIONS = {"requeue": "requeue_hold", "checkpoint": "requeue_hold", "preempt": "requeue_hold"}
 _ACTIONS |= {"terminate": "cancel", "suspend": "suspend", "enhanced_suspend": "suspend"}
 _NOTE = 200
