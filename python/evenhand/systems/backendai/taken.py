@@ -37,11 +37,12 @@ def chosen(facts: Facts, row: int) -> Told:
     if of.s.victim_threshold != "none":
         numbers |= {"preemptible_priority": of.s.preemptible_priority}
         if of.s.preemption_key == "priority" and least <= of.s.preemptible_priority + 1 < of.rank(asks):
-            rule += f" (preemptible_priority is {of.s.preemptible_priority})"
+            rule += f" (preemptible_priority is {number(of.s.preemptible_priority)})"
     order, ordered = _order(of, row, victim, asks)
     leaves, how = _leaves(of, row, victim)
-    numbers |= ordered | how
-    claims = (Claim("order", sentence(order), ordered), *_selected(of, asks), Claim("mode", leaves, how))
+    selected = _selected(of, asks)
+    numbers |= ordered | selected.numbers | how
+    claims = (Claim("order", sentence(order), ordered), selected, Claim("mode", leaves, how))
     return Told(numbers, rule, claims=claims, fields={"lacking": _lacking(facts, row)})
 
 
@@ -104,7 +105,7 @@ def _place(of: Sessions, row: int, asks: int) -> tuple[int, int]:
     return 0, 0
 
 
-def _selected(of: Sessions, asks: int) -> list[Claim]:
+def _selected(of: Sessions, asks: int) -> Claim:
     """Say how victims are selected from those in order."""
     selection, name = of.s.victim_selection, of.name(asks)
     values: dict[str, Any] = {"victim_selection": selection}
@@ -116,7 +117,7 @@ def _selected(of: Sessions, asks: int) -> list[Claim]:
     else:
         text = f"they are taken until {name} fits, and all but those that it needs are given back"
         text += " (victim_selection irreducible)"
-    return [Claim("selection", sentence(text), values)]
+    return Claim("selection", sentence(text), values)
 
 
 def _leaves(of: Sessions, row: int, victim: int) -> tuple[str, dict[str, Any]]:

@@ -101,8 +101,8 @@ def _not_lower(of: Sessions, met: Met) -> Words:
 def _above(of: Sessions, met: Met) -> Words:
     own, most = of.priority(met.operation), of.s.preemptible_priority
     text = (
-        f"its priority ({number(own)}) is above preemptible_priority ({most}); it may be preempted only where"
-        f" that is {number(own)} or more"
+        f"its priority ({number(own)}) is above preemptible_priority ({number(most)}); it may be"
+        f" preempted only where that is {number(own)} or more"
     )
     return Words(text, of.of("priority", met.operation, preemptible_priority=most))
 
@@ -119,8 +119,9 @@ def _opted_out(of: Sessions, met: Met) -> Words:
     marks = np.asarray(core.column("allocations", "preemptible"))
     marked = [one for one in of.running(met.operation) if len(marks) and not marks[one]]
     if marked:
-        which = "it is" if met.row in marked else f"allocation {name_of(names[marked[0]])} of its session is"
-        values = {f"preemptible_of_{names[one]}": False for one in marked}
+        own = met.row in marked
+        which = "it is" if own else f"allocation {name_of(names[marked[0]])} of its session is"
+        values = {f"preemptible_of_{names[met.row if own else marked[0]]}": False}
         return Words(f"{which} marked as not preemptible", values)
     kind = of.kind(met.operation)
     text = (
@@ -273,7 +274,7 @@ def _stood(of: Sessions, met: Met) -> tuple[str, dict[str, Any]]:
     s, found, values = of.s, list[str](), dict[str, Any]()
     phrases = {
         "not_lower_priority": f"no lower {of.key}",
-        "above_threshold": f"a priority above preemptible_priority ({s.preemptible_priority})",
+        "above_threshold": f"a priority above preemptible_priority ({number(s.preemptible_priority)})",
         "other_scope": f"another {s.victim_scope} or none (victim_scope {s.victim_scope})"
         if s.victim_scope == "resource-group" or of.scope(met.operation) is not None
         else f"no {s.victim_scope} in common with it, as it names none (victim_scope {s.victim_scope})",
@@ -312,8 +313,8 @@ def _no_free_room(of: Sessions, met: Met) -> Words | None:
 def _containers(of: Sessions, _met: Met) -> Words:
     most = of.s.max_containers
     text = (
-        f"every node where it could run has as many allocations as max_containers allows ({most}), those that"
-        " would leave included"
+        f"every node where it could run has as many allocations as max_containers allows"
+        f" ({number(most)}), those that would leave included"
     )
     return Words(text, {"max_containers": most})
 
@@ -396,7 +397,7 @@ def _out_of_range(of: Sessions, met: Met) -> Words:
     lowest, highest = choice_for(of.s, *pair)[1]
     text = (
         f"its priority ({number(of.priority(met.operation))}) is outside the range that the policy of"
-        f" {owners} allows ({lowest} to {highest})"
+        f" {owners} allows ({number(lowest)} to {number(highest)})"
     )
     return Words(text, of.of("priority", met.operation, lowest=lowest, highest=highest))
 

@@ -55,7 +55,8 @@ def not_preemptible_flag(world: World, said: Said) -> None:
     if own is False:
         compared_is(said, {f"is_preemptible_of_{row['name']}": False})
     elif marked:
-        compared_is(said, {f"preemptible_of_{name}": False for name in marked})
+        named = said.row["name"] if said.row["name"] in marked else marked[0]
+        compared_is(said, {f"preemptible_of_{named}": False})
     else:
         by_kind = own is None and kind == "inference" and not world.settings.inference_preemptible
         must(by_kind, "nothing says so", kind, own)
