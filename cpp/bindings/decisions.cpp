@@ -239,9 +239,13 @@ py::dict named(const Facts& facts) {
   out["requests"] = values(facts.requests, plain);
   out["allocations"] = values(facts.allocations, plain);
   out["pools"] = values(facts.pools, plain);
-  out["nodes"] = values(facts.nodes, [](const Column<Id>& rows) {
+  out["hosts"] = values(facts.hosts, plain);
+  const auto several = [](const Column<Id>& rows) {
     return to_array(std::vector<Id>(rows.begin(), rows.end()));
-  });
+  };
+  out["nodes"] = values(facts.nodes, several);
+  out["slots"] = values(facts.slots, several);
+  out["jobs"] = values(facts.jobs, several);
   out["amounts"] = values(facts.amounts, [](const Column<Amount>& row) {
     return to_array(std::vector<Amount>(row.begin(), row.end()));
   });

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.explain.facts import name_of
+from evenhand.explain.facts import listed, name_of
 from evenhand.explain.recorded import KINDS
-from evenhand.reasons import reason
+from evenhand.reasons import OUTCOMES, reason
 from evenhand.units import text as written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable
 
     from evenhand.explain.facts import Facts
     from evenhand.systems.reason import Clause
 
 __all__ = ["Known"]
 
+_TABLES = {"hosts": "nodes", "slots": "allocations", "jobs": "operations"}
 _UNSAID = np.iinfo(np.int64).min  # as `kUnsaid` of the core
 
 
@@ -28,7 +30,8 @@ class Known:
     """What is known of an outcome, by name.
 
     In this order: what the core recorded, by kind; what the outcome says itself (its ``node``, ``request``
-    and ``stage``, or a decision's numbers); what the row of its operation sets; the policy's settings.
+    and ``stage``, or a decision's numbers); the rows that it is of; what the row of its operation sets; the
+    policy's settings. ``asks.user`` is a cell of the row that ``asks`` is.
     """
 
     def __init__(
@@ -36,14 +39,17 @@ class Known:
         facts: Facts,
         recorded: Mapping[str, Any],
         event: Mapping[str, Any],
-        operation: int = -1,
+        rows: Mapping[str, tuple[str, int]] | None = None,
     ) -> None:
-        self.facts, self.recorded, self.event, self.operation = facts, recorded, event, operation
+        self.facts, self.recorded, self.event, self.rows = facts, recorded, event, rows or {}
+        self.says = facts.plan._system.says
 
     @cached_property
-    def _set(self) -> Mapping[str, Any]:
-        rows: Mapping[str, Any] = self.facts.snapshot.settings("operations").get(self.operation, {})
-        return rows
+    def _stood(self) -> Mapping[str, int]:
+        """What became of how many running jobs, by outcome; only what there are words for."""
+        counts = self.recorded.get("stood", ())
+        codes = [code for kind, code in self.says if kind == "stood"] if len(counts) else []
+        return {code: many for code in codes if (many := int(counts[OUTCOMES.index(code)]))}
 
     def _find(self, name: str) -> tuple[str, Any]:
         """Return of which kind a name is, and what it stands for; None: nothing is known by it."""
@@ -52,8 +58,18 @@ class Known:
                 return kind, self.recorded[kind][name]
         if name in self.event:
             return "event", self.event[name]
-        if name in self._set:
-            return "set", self._set[name]
+        if name in self.rows:
+            return self.rows[name]
+        if name == "stood":
+            return "event", self._stood
+        owner, dot, field = name.partition(".")
+        if dot:
+            table, row = self._find(owner)
+            return "event", None if row is None else self.facts.cell(table, int(row), field)
+        if "operation" in self.rows:
+            own = self.facts.snapshot.settings("operations").get(self.rows["operation"][1], {})
+            if name in own:
+                return "set", own[name]
         return "setting", self.facts.setting(name)
 
     def _element(self, name: str) -> int | None:
@@ -72,54 +88,101 @@ class Known:
             case "times":
                 return float(found) / 1e6
             case "pools" | "operations" if (element := self._element(name)) is not None:
-                return self.facts.keys[element]
-            case "operations" | "requests":
-                return self.facts.name(kind, int(found))
+                # Queues are called by their names alone.
+                return self.facts.keys[element] if element or self.facts.shared else "root"
+            case "operations" | "requests" | "allocations" | "hosts":
+                return self.facts.name(_TABLES.get(kind, kind), int(found))
+            case "nodes" | "slots" | "jobs":
+                table = _TABLES.get(kind, kind)
+                return list(dict.fromkeys(self.facts.name(table, int(row)) for row in found))
             case "amounts":
                 said = np.asarray(found) != _UNSAID
                 amounts = self.facts.object(np.where(said, found, 0), zeros=True)
                 return {r: amount for (r, amount), one in zip(amounts.items(), said, strict=True) if one}
-        return found
+        if isinstance(found, Mapping):
+            return found or None
+        return list(found) if isinstance(found, tuple) else found
 
     def text(self, name: str, form: str) -> str:
-        """Return a fact as it reads in a sentence: by its name, or as a ``span``, or ``of`` another fact."""
+        """Return a fact as it reads in a sentence: by its name, or by a form."""
         value = self.value(name)
         if form == "span":
             return written.duration(value)
-        if form.startswith("of "):
-            return self.facts.amounts_of(value, self.value(form.removeprefix("of ")))
-        if name == "node":
+        if form == "words":
+            return str(value).replace("_", " ")
+        if form == "name":
+            return name_of(value)
+        if form == "nodes":
+            return f"node{'s' * (len(value) > 1)} {listed(value)}"
+        if form == "each":
+            return self._each(name, value)
+        how, _, other = form.partition(" ")
+        if how == "of":
+            return self.facts.amounts_of(value, self.value(other))
+        if how == "beside":
+            return self.facts.amounts(value, beside=self.value(other))
+        kind = self._find(name)[0]
+        if name == "node" or kind == "hosts":
             return self.facts.of_node(value, "the node")
         if name == "stage":
             return reason(value, "stage").sentence
         if (element := self._element(name)) is not None:
             return self.facts.element(element)
-        if self._find(name)[0] in ("operations", "requests"):
+        if kind in ("operations", "requests", "allocations"):
             return name_of(value)
+        if kind == "jobs":
+            return listed(f"operation {name_of(one)}" for one in value)
+        if isinstance(value, list):
+            return listed(value)
         return written.named(name, value, self.facts.snapshot.now, self.facts.snapshot.units)
+
+    def _each(self, kind: str, codes: Any) -> str:
+        """Return the clauses of several codes, of a mapping with how many there are of each."""
+        said: list[str] = []
+        for code in codes:
+            count = codes[code] if isinstance(codes, Mapping) else None
+            event = {**self.event, "count": count, "first": not said}
+            found = Known(self.facts, self.recorded, event, self.rows).first(self.says.get((kind, code), ()))
+            said += [found[0]] if found else []
+        return ", ".join(said)
 
     def first(self, clauses: Iterable[Clause]) -> tuple[str, dict[str, Any]] | None:
         """Return the first clause all of whose facts are known, in words, and its numbers."""
-        for clause in clauses:
-            fields = list(_fields(clause.sentence))
-            needed = {*(name for name, _ in fields), *clause.numbers, *clause.where}
-            needed |= {form.removeprefix("of ") for _, form in fields if form.startswith("of ")}
-            if any(self.value(name) is None for name in needed):
+        return next((found for clause in clauses if (found := self._said(clause)) is not None), None)
+
+    def _said(self, clause: Clause) -> tuple[str, dict[str, Any]] | None:
+        """Return a clause in words, and its numbers; None: not all its facts are known."""
+        for name, wanted in clause.where.items():
+            if self.value(name) not in (wanted if isinstance(wanted, tuple) else (wanted,)):
+                return None
+        named = [one if isinstance(one, tuple) else (one, one) for one in clause.numbers]
+        if any(self.value(name) is None for _, name in named):
+            return None
+        said, numbers = "", {self._key(key): value for key, value in clause.says.items()}
+        numbers |= {self._key(key): self.value(name) for key, name in named}
+        for text, field, form, _ in Formatter().parse(clause.sentence):
+            said += text
+            if field is None:
                 continue
-            if all(self.value(name) == value for name, value in clause.where.items()):
-                return self._worded(clause.sentence), {
-                    **clause.says,
-                    **{name: self.value(name) for name in clause.numbers},
-                }
-        return None
+            found = self._field(field, form or "")
+            if found is None:
+                return None
+            said += found[0]
+            numbers |= found[1]
+        return said, numbers
 
-    def _worded(self, sentence: str) -> str:
-        parts = Formatter().parse(sentence)
-        return "".join(text + (self.text(name, form or "") if name else "") for text, name, form, _ in parts)
+    def _field(self, name: str, form: str) -> tuple[str, dict[str, Any]] | None:
+        """Return a field in words, and the numbers of a part; None: it is not known."""
+        if form == "part":
+            return self.first(self.says.get(("part", name), ())) or ("", {})
+        if self.value(name) is None:
+            return None
+        if form == "said":
+            return self.first(self.says.get(("allocation", self.value(name)), ()))
+        other = form.partition(" ")[2]
+        return None if other and self.value(other) is None else (self.text(name, form), {})
 
-
-def _fields(sentence: str) -> Iterator[tuple[str, str]]:
-    """Yield names of facts and their forms."""
-    for _, name, form, _ in Formatter().parse(sentence):
-        if name:
-            yield name, form or ""
+    def _key(self, template: str) -> str:
+        """Return the name of a number, which may have names of facts in it: ``priority_of_{asks}``."""
+        parts = Formatter().parse(template)
+        return "".join(text + (str(self.value(name)) if name else "") for text, name, _, _ in parts)

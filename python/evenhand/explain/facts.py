@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.explain.explanation import Claim
+from evenhand.fields import TABLES
 from evenhand.plans.columns import objects, rows_by_name
 from evenhand.reasons import OUTCOMES
 from evenhand.units import text as written
@@ -97,6 +98,27 @@ class Facts:
             ("pool", "pools", 0) if row < self.pools else ("operation", "operations", self.pools)
         )
         return f"{kind} {name_of(self.name(table, row - first))}"
+
+    def cell(self, table: str, row: int, field: str) -> Any:
+        """Return a cell of a row, or one of its settings; None: it has none."""
+        own = self.snapshot.settings(table).get(row, {})
+        if field in own or field not in TABLES[table].names:
+            return own.get(field)
+        core, spec = self.snapshot._core, TABLES[table][field]
+        if spec.kind == "text":
+            words, codes = core.text(table, field)
+            return None if not len(codes) or codes[row] < 0 else str(words[codes[row]])
+        if spec.kind == "texts":
+            words, offsets, codes = core.text_list(table, field)
+            return (
+                [str(words[code]) for code in codes[offsets[row] : offsets[row + 1]]] if len(offsets) else []
+            )
+        column = core.column(table, field)
+        if spec.kind == "reference":
+            return self.name(spec.target, int(column[row])) if len(column) and column[row] >= 0 else None
+        if spec.kind == "enum":
+            return spec.words[int(column[row]) if len(column) else 0]
+        return float(column[row]) if len(column) else None
 
     def of_node(self, name: object, otherwise: str) -> str:
         """Return what a node is called in a sentence: ``node n1``; without one, other words."""

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "recorded_of_victim"]
 
 #: Kinds of what is recorded.
-KINDS = ("numbers", "times", "operations", "requests", "pools", "nodes", "amounts")
+KINDS = (
+    *("numbers", "times", "operations", "requests", "allocations", "pools", "hosts"),
+    *("nodes", "slots", "jobs", "amounts"),
+)
 
 
 def recorded_of_victim(facts: Facts, allocation: int) -> Mapping[str, Mapping[str, Any]]:

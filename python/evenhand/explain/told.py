@@ -6,17 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from evenhand.explain.clauses import Known
+from evenhand.explain.explanation import Claim
+from evenhand.explain.facts import sentence
 from evenhand.explain.recorded import recorded_of_victim
+from evenhand.reasons import ACTIONS
 
 if TYPE_CHECKING:
-    from evenhand.explain.explanation import Claim
     from evenhand.explain.facts import Facts
 
 __all__ = [
     "NOTHING",
     "Told",
     "clause_of_outcome",
+    "clause_of_unseen",
     "clauses_of_victim",
     "told_of_outcome",
     "told_of_unseen",
@@ -64,14 +69,35 @@ def clause_of_outcome(
     facts: Facts, what: str, row: int, met: Mapping[str, Any], recorded: Mapping[str, Any]
 ) -> Told:
     """Return the clause of the system's record for an outcome; nothing without one or without a record."""
-    clauses = facts.plan._system.says.get((what, met["outcome"]), ())
+    says = facts.plan._system.says
+    clauses = says.get((what, met["outcome"]), ())
     if not clauses or not recorded:
         return NOTHING
-    table = "requests" if what == "request" else "allocations"
-    operation = int(facts.snapshot._core.column(table, "operation")[row])
-    event = {**met, "operation": facts.name("operations", operation)}
-    clause = Known(facts, recorded, event, operation).first(clauses)
+    event = {**met, "spared": recorded.get("spared"), **recorded.get("paced", {})}
+    known = Known(facts, recorded, event, rows_of(facts, what, row))
+    clause = known.first(clauses)
+    if clause is None:
+        return NOTHING
+    asks = known.first(says.get(("part", "asks"), ())) if what == "allocation" else None
+    return Told(clause[1], clause[0], asks=asks[0] if asks else "")
+
+
+def clause_of_unseen(facts: Facts, what: str, row: int) -> Told:
+    """Return the clause of what a plan did not look at."""
+    clauses = facts.plan._system.says.get(("unseen", "not_considered"), ())
+    if not clauses:
+        return NOTHING
+    starts = np.count_nonzero(facts.plan.decisions.column("action") == ACTIONS.index("start"))
+    waits = bool(np.sum(facts.snapshot._core.column("requests", "count")) > starts)
+    event = {"what": what, "on": getattr(facts.plan.on, "name", ""), "waits": waits}
+    clause = Known(facts, {}, event, rows_of(facts, what, row)).first(clauses)
     return NOTHING if clause is None else Told(clause[1], clause[0])
+
+
+def rows_of(facts: Facts, what: str, row: int) -> Mapping[str, tuple[str, int]]:
+    """Return the row of a request or an allocation, and that of its operation."""
+    operation = int(facts.snapshot._core.column(f"{what}s", "operation")[row])
+    return {"operation": ("operations", operation), "row": (f"{what}s", row)}
 
 
 def clauses_of_victim(facts: Facts, row: int) -> Told:
@@ -80,8 +106,22 @@ def clauses_of_victim(facts: Facts, row: int) -> Told:
     if not says:
         return NOTHING
     allocation = int(facts.plan.decisions.column("allocation")[row])
-    known = Known(facts, recorded_of_victim(facts, allocation), decision.numbers)
-    spared = known.first(says.get(("victim", decision.reason), ())) or ("", {})
-    chosen = known.first(says.get(("allocation", "taken"), ())) or ("", {})
-    text = f"; {spared[0]}" if spared[0] else ""
-    return Told({**spared[1], **chosen[1]}, text, (chosen[0],) if chosen[0] else ())
+    event = {"node": decision.node, "mode": decision.mode, **decision.numbers}
+    known = Known(
+        facts, recorded_of_victim(facts, allocation), event, rows_of(facts, "allocation", allocation)
+    )
+
+    def said(kind: str, code: str) -> tuple[str, dict[str, Any]]:
+        return known.first(says.get((kind, code), ())) or ("", {})
+
+    spared, chosen = said("victim", decision.reason), said("allocation", "taken")
+    lacking = said("lacking", decision.reason)
+    found = [(kind, *said(kind, decision.reason)) for kind in ("order", "selection", "mode")]
+    numbers = [spared[1], *(one[2] for one in found), chosen[1], lacking[1]]
+    return Told(
+        {name: value for one in numbers for name, value in one.items()},
+        spared[0],
+        (chosen[0],) if chosen[0] else (),
+        fields={"lacking": lacking[0]} if lacking[0] else {},
+        claims=tuple(Claim(kind, sentence(text), own) for kind, text, own in found if text),
+    )

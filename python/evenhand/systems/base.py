@@ -19,7 +19,7 @@ from evenhand.building.readback import seconds
 from evenhand.config.kinds import unit_of
 from evenhand.config.triggers import PASSES, Heartbeat
 from evenhand.errors import InputError, Problem, printable
-from evenhand.explain.told import NOTHING, Told, clause_of_outcome, clauses_of_victim
+from evenhand.explain.told import Told, clause_of_outcome, clause_of_unseen, clauses_of_victim
 from evenhand.plans.columns import rows_by_name
 from evenhand.plans.memory import next_state, read_memory
 from evenhand.plans.own import expect_unchanged
@@ -315,9 +315,9 @@ class Policy:
         """Say more of an outcome than its code: by the clauses of its record."""
         return clause_of_outcome(facts, what, row, met, recorded)
 
-    def told_of_unseen(self, facts: Facts, what: str, row: int) -> Told:  # noqa: ARG002
-        """Say why running work or a request was not looked at; see `evenhand.explain.told`."""
-        return NOTHING
+    def told_of_unseen(self, facts: Facts, what: str, row: int) -> Told:
+        """Say why running work or a request was not looked at."""
+        return clause_of_unseen(facts, what, row)
 
     def told_of_victim(self, facts: Facts, row: int) -> Told:
         """Say more of a victim than its code, by its row among the decisions."""

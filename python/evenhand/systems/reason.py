@@ -55,16 +55,21 @@ class Clause:
     sentence : str
         A template; its fields in braces are names of facts, which read as their kinds and names say:
         ``{until}`` is an instant. ``{grace:span}`` is a duration, ``{used:of limit}`` amounts and what each
-        is held against.
-    numbers : tuple of str
-        Names of the facts that are its numbers.
+        is held against, ``{used:beside guaranteed}`` amounts that are compared, ``{queue:name}`` no more
+        than a name, ``{preemption_key:words}`` a word without its underscores, ``{placed_on:nodes}`` nodes
+        by name. ``{lacking:part}`` is a clause of the kind "part", empty where none is known;
+        ``{spared:said}`` what is said of an allocation with that outcome, ``{stood:each}`` what is said of
+        each of several codes, by clauses of the kind "stood".
+    numbers : tuple of str or (str, str)
+        Names of the facts that are its numbers; or what the number is called, in which facts may stand
+        (``priority_of_{asks}``), and the name of the fact.
     where : mapping
-        Facts that must have these values.
+        Facts that must have these values, or one of several in a tuple.
     says : mapping
-        Numbers that are always the same.
+        Numbers that are always the same, called likewise.
     """
 
     sentence: str
-    numbers: tuple[str, ...] = ()
+    numbers: tuple[str | tuple[str, str], ...] = ()
     where: Mapping[str, Any] = field(default_factory=dict)
     says: Mapping[str, Any] = field(default_factory=dict)

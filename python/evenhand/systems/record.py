@@ -80,6 +80,8 @@ class System:
         Its codes, those of one kind in the order of its core's numbers.
     says : mapping of (str, str) to tuple of Clause
         Kind and code to what is said beyond the sentence of the code: the first clause whose facts are known.
+        Beside the kinds of codes there are "part" (by its name), "stood" (of how many running jobs what
+        became), and of a victim "lacking", "order", "selection" and "mode".
     memory : tuple of Column
         What its plans remember.
     shares : bool

@@ -12,7 +12,7 @@ import evenhand as eh
 from evenhand.explain.clauses import Known
 from evenhand.explain.facts import Facts
 from evenhand.explain.told import Told
-from evenhand.reasons import reason
+from evenhand.reasons import OUTCOMES, reason
 from evenhand.systems import SYSTEMS
 from evenhand.systems.reason import Clause
 from tests.unit.ytsaurus.cluster import cluster, row
@@ -24,6 +24,8 @@ CLAUSES = [
     for (kind, code), clauses in system.says.items()
     for clause in clauses
 ]
+#: Kinds that are of no code of their own, and those of what is said of a victim.
+PARTS, OF_VICTIMS = ("part", "cost"), ("lacking", "order", "selection", "mode")
 DATA: dict[str, Any] = cluster(
     {"cpu": 8, "memory": 4},
     [row("a1", "a", cpu=2)],
@@ -33,16 +35,34 @@ DATA: dict[str, Any] = cluster(
 
 def known(recorded: dict[str, Any], **event: Any) -> Known:
     plan = eh.plan(eh.Snapshot.from_dict(DATA), eh.policies.YTsaurus())
-    return Known(Facts(plan), recorded, event, 0)
+    return Known(Facts(plan), recorded, event, {"operation": ("operations", 0), "row": ("requests", 0)})
 
 
 @pytest.mark.parametrize(("kind", "code", "clause"), CLAUSES)
 def test_a_clause_is_of_a_code_and_its_fields_are_names(kind: Any, code: str, clause: Clause) -> None:
-    assert reason(code, kind).code == code
+    if kind not in PARTS:
+        of: Any = "victim" if kind in OF_VICTIMS else "allocation" if kind == "stood" else kind
+        assert reason(code, of, "allocation", "request").code == code
     fields = [(name, form) for _, name, form, _ in Formatter().parse(clause.sentence) if name is not None]
-    assert all(name.isidentifier() for name, _ in fields)
-    assert all(form in ("", "span") or form.removeprefix("of ").isidentifier() for _, form in fields)
-    assert not set(clause.says) & set(clause.numbers)
+    assert all(part.isidentifier() for name, _ in fields for part in name.split("."))
+    forms = ("", "span", "words", "name", "nodes", "part", "said", "each")
+    assert all(
+        form in forms or form.removeprefix("of ").removeprefix("beside ").isidentifier() for _, form in fields
+    )
+    assert not set(clause.says) & {one if isinstance(one, str) else one[0] for one in clause.numbers}
+
+
+@pytest.mark.parametrize("word", [word for word, system in SYSTEMS.items() if system.says])
+def test_every_part_is_named_somewhere(word: str) -> None:
+    says = SYSTEMS[word].says
+    named = {
+        name
+        for clauses in says.values()
+        for clause in clauses
+        for _, name, form, _ in Formatter().parse(clause.sentence)
+        if form == "part"
+    }
+    assert {code for kind, code in says if kind == "part"} - {"asks"} == named
 
 
 @pytest.mark.parametrize(
@@ -55,6 +75,12 @@ def test_a_clause_is_of_a_code_and_its_fields_are_names(kind: Any, code: str, cl
         ({"operations": {"x": 1}}, "{x}", "b", "b"),
         ({"requests": {"x": 0}}, "{x}", "r", "r"),
         ({"pools": {"x": 0}}, "{x}", "the cluster as a whole", None),
+        ({"allocations": {"x": 0}}, "{x}", "a1", "a1"),
+        ({"slots": {"x": [0, 0]}}, "{x}", "a1", ["a1"]),
+        ({"jobs": {"x": [1, 0]}}, "{x}", "operation b and operation a", ["b", "a"]),
+        ({"hosts": {"x": 0}}, "{x}", "node n", "n"),
+        ({"hosts": {"x": 0}}, "{x:name}", "n", "n"),
+        ({"nodes": {"x": [0]}}, "{x:nodes}", "node n", ["n"]),
         ({"operations": {"element": 1}}, "{element}", "operation b", "b"),
         ({"amounts": {"x": np.array([2, UNSAID])}}, "{x}", "2 cpu", {"cpu": 2}),
         ({"amounts": {"x": np.array([0, 3])}}, "{x}", "0 cpu, 3 memory", {"cpu": 0, "memory": 3}),
@@ -89,6 +115,31 @@ def test_the_first_clause_whose_facts_are_known_and_equal_is_said() -> None:
     of = known({"numbers": {"x": 1.0}})
     assert of.first(clauses) == ("said", {"y": "constant", "x": 1})
     assert of.first(clauses[:4]) is None
+
+
+def test_a_clause_has_parts_which_may_be_unknown() -> None:
+    of = known({"numbers": {"x": 3.0}, "stood": np.eye(256, dtype=int)[OUTCOMES.index("backoff")]})
+    of.says = {
+        ("part", "more"): (Clause(" and {missing}"), Clause(" and {x} more", ("x",), {"x": (2, 3)})),
+        ("part", "nothing"): (Clause(" but {missing}"),),
+        ("stood", "backoff"): (Clause("{count} of {x}", where={"first": True}),),
+        ("allocation", "backoff"): (Clause("backed off", says={"of_{operation}": "c"}),),
+    }
+    assert of.first((Clause("some{more:part}{nothing:part}"),)) == ("some and 3 more", {"x": 3})
+    assert of.first((Clause("{stood:each}", (("n", "stood"),)),)) == ("1 of 3", {"n": {"backoff": 1}})
+    of.event = {"why": "backoff", "none": "no_code"}
+    assert of.first((Clause("{none:said}"), Clause("it {why:said}"))) == ("it backed off", {"of_a": "c"})
+
+
+def test_a_name_with_a_dot_is_a_cell_of_a_row() -> None:
+    of = known({"operations": {"asks": 1}})
+    said = of.first(
+        (Clause("{asks.kind} {asks.missing}"), Clause("{asks.kind}", (("{asks}_is", "asks.kind"),)))
+    )
+    assert said == ("batch", {"b_is": "batch"})
+    assert of.value("asks.user") is None
+    assert of.value("row.node_tags") in (None, [])
+    assert of.value("missing.kind") is None
 
 
 def test_what_was_recorded_comes_before_the_event_and_the_settings() -> None:

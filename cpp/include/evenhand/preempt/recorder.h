@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -21,14 +22,18 @@ struct Refusals {
   Column<Index> command{};  // whose refusal it is, -1: a request's; empty: all are requests'
 };
 
+// An amount that is not said: of a resource that decided nothing.
+inline constexpr Amount kUnsaid = std::numeric_limits<Amount>::min();
+
 // What was compared, by name.
 struct Facts {
   template <class T>
   using Named = std::vector<std::pair<const char*, T>>;
   Named<double> numbers{};
   Named<Time> times{};
-  Named<Id> operations{}, requests{}, allocations{}, pools{};
-  Named<Column<Id>> nodes{};
+  Named<Id> operations{}, requests{}, allocations{}, pools{}, hosts{};
+  // Several: nodes, allocations, operations.
+  Named<Column<Id>> nodes{}, slots{}, jobs{};
   Named<Column<Amount>> amounts{};  // R each
 };
 

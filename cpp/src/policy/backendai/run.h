@@ -11,6 +11,7 @@
 #include "evenhand/place/where.h"
 #include "evenhand/policy/backendai/planner.h"
 #include "evenhand/preempt/pace.h"
+#include "evenhand/preempt/recorder.h"
 #include "evenhand/preempt/victim_sets.h"
 
 namespace evenhand::backendai {
@@ -67,9 +68,8 @@ class Run {
 
   void go();
   Refusals refusals() const;
-  // Who holds up the sessions behind it; kNoId: none does.
-  Id blocker() const noexcept { return blocker_; }
-  Id front() const noexcept { return queue.empty() ? kNoId : queue.front().operation; }
+  // What the recorder's request or allocation met.
+  void report(Recorder& recorder) const;
   // What became of one request of a session.
   Outcome outcome(const Entry& entry, Id request) const noexcept;
 
@@ -196,6 +196,13 @@ class Run {
   // All that `placed_` takes there and what is freed can serve; nullptr: nothing.
   const Amount* needed_at(const Entry& entry, Id node, const Amount* freed);
 
+  // notes.cpp
+  void report_waiting(Recorder& recorder, const Entry& entry, Outcome outcome) const;
+  void report_running(Recorder& recorder, Id operation, const Attempt& attempt) const;
+  void note_until(Facts& facts, const Spared& spared) const;
+  void note_state(Facts& facts, Id slot, Outcome outcome) const;
+  void note_lack(Facts& facts, Id slot) const;
+
   Pace& pace_;
   const Settings& set_;
   const RowSettings& rows_;
@@ -219,7 +226,7 @@ class Run {
   std::optional<Rooms> then_;  // once the victims of a session have gone and it has started
   Column<Amount> scratch_, needed_;
   Column<Id> collected_;  // the last candidates of `collect` in their order; when recording
-  Id blocker_ = kNoId;
+  Id blocker_ = kNoId;    // holds up the sessions behind it; kNoId: none does
   Id steps_ = 0;
 };
 

@@ -1,13 +1,9 @@
 #include "observer.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace evenhand::ytsaurus {
 namespace {
-
-// An amount that is not said: of a resource that decided nothing.
-constexpr Amount kUnsaid = std::numeric_limits<Amount>::min();
 
 bool is_preemptive(Stage stage) { return stage >= Stage::kPreemptive && stage <= Stage::kFullHost; }
 

@@ -13,18 +13,22 @@ from evenhand.building.problems import shorten
 from evenhand.config.checked import problems_of
 from evenhand.errors import InputError, Problem
 from evenhand.explain.facts import name_of
-from evenhand.explain.told import NOTHING, Told
 from evenhand.systems.backendai import columns
 from evenhand.systems.backendai.record import BACKENDAI
-from evenhand.systems.backendai.settings import BackendAISettings, PriorityPolicy, choice_of, read_options
-from evenhand.systems.backendai.taken import chosen
-from evenhand.systems.backendai.told import told, told_of_unseen
+from evenhand.systems.backendai.settings import (
+    BackendAISettings,
+    PriorityPolicy,
+    choice_for,
+    choice_of,
+    read_options,
+)
 from evenhand.systems.base import Policy
 from evenhand.units.text import number
 
 if TYPE_CHECKING:
     from evenhand.diagnostics import Diagnostic
     from evenhand.explain.facts import Facts
+    from evenhand.explain.told import Told
     from evenhand.model import Snapshot
     from evenhand.plans.memory import LiveRows
 
@@ -183,16 +187,19 @@ class BackendAI(Policy):
     def told(
         self, facts: Facts, what: str, row: int, met: Mapping[str, Any], recorded: Mapping[str, Any]
     ) -> Told:
-        """Say what became of an allocation or a request; see `evenhand.explain.told.told_of_outcome`."""
-        return told(facts, what, row, met, recorded)
+        """Say more of an outcome than its code; of a refused priority what the policies allow."""
+        if what == "request" and met["outcome"] in ("priority_change_disabled", "priority_out_of_range"):
+            met, recorded = {**met, **self._allowed(facts, row)}, {"numbers": {}}
+        return super().told(facts, what, row, met, recorded)
 
-    def told_of_unseen(self, facts: Facts, what: str, row: int) -> Told:
-        """Say why running work was not looked at, by its row."""
-        return told_of_unseen(facts, row) if what == "allocation" else NOTHING
-
-    def told_of_victim(self, facts: Facts, row: int) -> Told:
-        """Say by which rule, in which order and how a victim was chosen, by its row among the decisions."""
-        return chosen(facts, row)
+    def _allowed(self, facts: Facts, request: int) -> dict[str, Any]:
+        """Return the range of a session's priority, and its user and project where their policies say so."""
+        s, operation = self.settings, int(facts.snapshot._core.column("requests", "operation")[request])
+        user, project = (facts.cell("operations", operation, field) for field in ("user", "project"))
+        lowest, highest = choice_for(s, user, project)[1]
+        owners = {"user": (user, s.user_policies), "project": (project, s.project_policies)}
+        by = {what: name for what, (name, known) in owners.items() if name in known}
+        return {"lowest": lowest, "highest": highest, **by}
 
     def standing(self, snapshot: Snapshot, row: int) -> str:
         """Say which priority a session has.

@@ -7,6 +7,7 @@ from typing import Final
 from evenhand.config.triggers import SchedulingRun
 from evenhand.systems.backendai.reads import ONLY_IF, READS
 from evenhand.systems.backendai.reasons import REASONS
+from evenhand.systems.backendai.says import SAYS
 from evenhand.systems.record import VICTIMS, Column, System
 
 __all__ = ["BACKENDAI"]
@@ -21,6 +22,7 @@ BACKENDAI: Final = System(
     reads=READS,
     only_if=ONLY_IF,
     reasons=REASONS,
+    says=SAYS,
     memory=(Column("operations", "last_preempt"), VICTIMS),
     preempts_operations=True,
     settings_at=(

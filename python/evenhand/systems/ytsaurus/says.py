@@ -15,8 +15,8 @@ def _within(group: str, setting: str) -> tuple[Clause, ...]:
     """Return clauses of the share within which a group would have been a safer one."""
     of = f"its operation's fair share ({setting})"
     return (
-        Clause(f"within {of} {_SPARED}", (setting,), where={"group": group, "within": 1}),
-        Clause(f"within {{within}} of {of} {_SPARED}", (setting,), where={"group": group}),
+        Clause(f"; within {of} {_SPARED}", (setting,), where={"group": group, "within": 1}),
+        Clause(f"; within {{within}} of {of} {_SPARED}", (setting,), where={"group": group}),
     )
 
 
@@ -86,11 +86,11 @@ SAYS: Final = {
         Clause(_ORDER % "", _PLACE),
     ),
     # What would have spared it.
-    ("victim", "resource_limits_violated"): (Clause(f"within these limits {_SPARED}"),),
-    ("victim", "resource_overcommit"): (Clause(f"on a node with that much more {_SPARED}"),),
+    ("victim", "resource_limits_violated"): (Clause(f"; within these limits {_SPARED}"),),
+    ("victim", "resource_overcommit"): (Clause(f"; on a node with that much more {_SPARED}"),),
     ("victim", "graceful_preemption"): (
         Clause(
-            f"with preemption_mode normal {_SPARED} unless its room is needed",
+            f"; with preemption_mode normal {_SPARED} unless its room is needed",
             says={"preemption_mode": "graceful"},
         ),
     ),
