@@ -224,7 +224,7 @@ void Asks::failed(Id request) {
   fail(request, why_);
   if (Facts* facts = last_fact(request, kNoId)) {
     if (why_ == Outcome::kMayNotPreemptYet) add_wait(*facts, request);
-    if (why_ == Outcome::kNotBelowGuarantee) add_owed(*facts, request);
+    if (why_ == Outcome::kNotBelowGuarantee) add_owed(*facts, request, false);
   }
 }
 
@@ -279,7 +279,7 @@ bool Asks::try_to_preempt(Id request, bool nodes_tried, Index& attempts, Size ke
       if (Facts* facts = last_fact(request, slot)) {
         if (candidate) add_place(*facts, held, found.victims);
         if (!candidate) add_no_candidate(*facts, held, request);
-        if (found.success()) facts->nodes.emplace_back("placed_on", Column<Id>{found.node});
+        if (found.success()) facts->hosts.emplace_back("placed_on", found.node);
       }
     }
   }
@@ -296,7 +296,7 @@ bool Asks::try_to_preempt(Id request, bool nodes_tried, Index& attempts, Size ke
     if (Facts* facts = last_fact(request, part_.slot[place_of_row_[row]])) {
       add_priorities(*facts, place_of_row_[row], request);
       add_place(*facts, row, found.victims);
-      add_owed(*facts, request);
+      add_owed(*facts, request, true);
       add_own_owed(*facts, row);
     }
     world_->preempt(row);
@@ -412,7 +412,7 @@ void Asks::quota_of(Id queue, const Column<Time>& since) {
     for (const Id victim : quota_victims(*world_, row, set_.switches).victims) {
       preempt(place_of_row_[victim], kNoId, kNoId, Stage::kQuotaEnforcement, Reason::kAboveQuota);
       if (Facts* facts = last_fact(kNoId, part_.slot[place_of_row_[victim]])) {
-        add_maximum(*facts, queue);
+        add_maximum(*facts, queue, used_before(queue, place_of_row_[victim]).data(), nullptr);
         facts->times.emplace_back("since", since[pool]);
         facts->times.emplace_back("delay", delay);
       }

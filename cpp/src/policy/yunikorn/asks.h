@@ -70,7 +70,7 @@ class Asks : public Run {
 
   // --- facts.cpp
   void add_wait(Facts& facts, Id request) const;
-  void add_owed(Facts& facts, Id request) const;
+  void add_owed(Facts& facts, Id request, bool lacking) const;
   void add_own_owed(Facts& facts, Id row) const;
   void add_no_candidate(Facts& facts, Id row, Id request) const;
   Outcome why_no_candidate(Id row, Id request) const;

@@ -244,9 +244,10 @@ void Cycles::watch(Id request, For what) {
     if (why == Outcome::kNotACandidate) add_no_candidate(*facts, place, request, what);
     if (why == Outcome::kNotChosen || why == Outcome::kNoStartInStage) {
       add_place(*facts, place, request, what);
-      Column<Id> chosen;
-      for (const Id victim : victims_) chosen.push_back(part_.node[victim]);
-      if (!chosen.empty()) facts->nodes.emplace_back("placed_on", std::move(chosen));
+      if (!victims_.empty())
+        facts->hosts.emplace_back(
+            "placed_on",
+            part_.node[std::ranges::min(victims_, {}, [&](Id v) { return part_.node[v]; })]);
     }
   }
   for (const Id q : part_.path(leaf_of(request))) asking_[q] = 0;
@@ -291,8 +292,7 @@ bool Cycles::try_allocate(Id request, For what) {
     if (Facts* facts = last_fact(request, part_.slot[place])) {
       add_priorities(*facts, place, request);
       add_place(*facts, place, request, what);
-      add_share(*facts, part_.queue[place], "queue");
-      add_share(*facts, leaf_of(request), "asking");
+      add_surplus(*facts, place);
     }
   }
   const Column<Id> victims = std::move(victims_);
@@ -363,6 +363,7 @@ void Cycles::allocation() {
       record(request, Outcome::kCycleFull);
       if (Facts* facts = last_fact(request, kNoId)) {
         facts->numbers.emplace_back("placed", static_cast<double>(set_.n_alloc - rest));
+        facts->numbers.emplace_back("full", rest <= 0 ? 1 : 0);
         facts->numbers.emplace_back("looked", static_cast<double>(looked));
       }
     }
@@ -413,14 +414,12 @@ void Cycles::passed_over(Id request, For what) {
   if (asks) cut_off_[request] = 1;
   outcome = cut_off_[request] != 0 ? Outcome::kCycleFull : Outcome::kQueueHasItsShare;
   record(request, asks ? Outcome::kCycleFull : Outcome::kQueueHasItsShare);
-  if (Facts* facts = last_fact(request, kNoId); facts != nullptr && !asks) {
-    facts->numbers.emplace_back("within_queue", what == For::kIntraQueue ? 1 : 0);
-    add_share(*facts, leaf_of(request), "asking");
-    if (what == For::kIntraQueue) {
-      const Amount* most = shares_.below.row(leaf_of(request), width_);
-      facts->amounts.emplace_back("asking_below", Column<Amount>(most, most + width_));
-    }
-  }
+  Facts* facts = last_fact(request, kNoId);
+  if (facts == nullptr) return;
+  facts->numbers.emplace_back("limit_is_share", set_.limit.empty() ? 1 : 0);
+  facts->numbers.emplace_back("within_queue", what == For::kIntraQueue ? 1 : 0);
+  const Column<Amount>& share = what == For::kIntraQueue ? shares_.below : shares_.most;
+  if (!asks) add_share(*facts, request, share.row(leaf_of(request), width_));
 }
 
 // Victims by what queues have too much of, as much as others claim; nobody asks and nothing starts.
@@ -445,8 +444,7 @@ void Cycles::shotgun() {
       continue;
     }
     preempt(place, kNoId, kNoId, Stage::kPreemptionCycle, Reason::kSurplusOfQueue);
-    if (Facts* facts = last_fact(kNoId, part_.slot[place]))
-      add_share(*facts, part_.queue[place], "queue");
+    if (Facts* facts = last_fact(kNoId, part_.slot[place])) add_surplus(*facts, place);
     ++steps_;
     for (const Id q : part_.path(part_.queue[place]))
       if (q != 0) read_queue(q);
@@ -482,7 +480,10 @@ void Cycles::not_claimed(Id place, Outcome why, const Spared& spared, const Colu
   if (facts == nullptr) return;
   if (why == Outcome::kQueueKeepsIt) add_keeper(*facts, place, nothing.data());
   if (why == Outcome::kNotACandidate) add_no_candidate(*facts, place, kNoId, For::kInterQueue);
-  if (why == Outcome::kFreesNothingUseful) facts->amounts.emplace_back("claimed", claimed);
+  if (why == Outcome::kCycleFull)
+    facts->numbers.emplace_back("limit_is_share", set_.limit.empty() ? 1 : 0);
+  const auto wanted = [&](Size r) { return claimed[r] > 0; };
+  if (why == Outcome::kFreesNothingUseful) add_amounts(*facts, "claimed", claimed.data(), wanted);
 }
 
 }  // namespace evenhand::yunikorn

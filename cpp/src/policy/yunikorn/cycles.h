@@ -72,7 +72,8 @@ class Cycles : public Run {
                    const Column<Amount>& nothing);
 
   // --- facts.cpp
-  void add_share(Facts& facts, Id queue, const char* whose) const;
+  void add_share(Facts& facts, Id request, const Amount* share) const;
+  void add_surplus(Facts& facts, Id place) const;
   void add_keeper(Facts& facts, Id place, const Amount* wants) const;
   void add_place(Facts& facts, Id place, Id request, For what) const;
   void add_no_candidate(Facts& facts, Id place, Id request, For what) const;

@@ -1,16 +1,11 @@
 // What a recorder is told beside an outcome: whose amounts were compared, and the order of victims.
 #include <algorithm>
-#include <string_view>
+#include <cmath>
 
 #include "asks.h"
 #include "cycles.h"
 
 namespace evenhand::yunikorn {
-namespace {
-
-Column<Amount> copied(const Amount* row, std::size_t width) { return {row, row + width}; }
-
-}  // namespace
 
 Facts* Run::last_fact(Id request, Id slot) {
   if (recorder_ == nullptr || recorder_->events.empty()) return nullptr;
@@ -18,12 +13,28 @@ Facts* Run::last_fact(Id request, Id slot) {
   return last.request == request && last.slot == slot ? &last.facts : nullptr;
 }
 
-// Of a queue: what it uses and what still leaves of it, and what it may have at most.
-void Run::add_maximum(Facts& facts, Id queue) const {
+// Of a queue that is over its max, or would be with what an ask wants: what it uses, what still
+// leaves of it, and what it may have at most.
+void Run::add_maximum(Facts& facts, Id queue, const Amount* used, const Amount* wants) const {
+  const Amount *leaving = part_.row(leaving_, queue), *most = part_.row(part_.most, queue);
+  bool leaves = false;
+  const auto over = [&](Size r) {
+    const Amount more = wants == nullptr ? 0 : wants[r];
+    return (part_.limited[queue] >> r & 1U) != 0 && (wants == nullptr || more > 0) &&
+           used[r] + leaving[r] + more > most[r];
+  };
+  for (Size r = 0; r < width_; ++r) leaves |= over(r) && leaving[r] > 0;
   facts.pools.emplace_back("queue", part_.pool_of[queue]);
-  facts.amounts.emplace_back("used", copied(part_.row(usage_, queue), width_));
-  facts.amounts.emplace_back("leaving", copied(part_.row(leaving_, queue), width_));
-  facts.amounts.emplace_back("max", copied(part_.row(part_.most, queue), width_));
+  add_amounts(facts, "used", used, over);
+  add_amounts(facts, "max", most, over);
+  if (leaves) add_amounts(facts, "leaving", leaving, over);
+}
+
+Column<Amount> Run::used_before(Id queue, Id place) const {
+  const Amount *used = part_.row(usage_, queue), *own = part_.row(part_.amounts, place);
+  Column<Amount> out(used, used + width_);
+  for (Size r = 0; r < width_; ++r) out[r] += own[r];
+  return out;
 }
 
 void Run::add_priorities(Facts& facts, Id place, Id request) const {
@@ -31,15 +42,28 @@ void Run::add_priorities(Facts& facts, Id place, Id request) const {
   facts.numbers.emplace_back("asking_priority", part_.ask_priority[request]);
 }
 
-void Cycles::add_share(Facts& facts, Id queue, const char* whose) const {
-  facts.pools.emplace_back(whose, part_.pool_of[queue]);
-  const bool asks = std::string_view(whose) == "asking";
-  facts.amounts.emplace_back(asks ? "asking_used" : "used",
-                             copied(part_.row(usage_, queue), width_));
-  facts.amounts.emplace_back(asks ? "asking_ideal" : "ideal",
-                             copied(shares_.most.row(queue, width_), width_));
-  facts.amounts.emplace_back(asks ? "asking_guaranteed" : "guaranteed",
-                             copied(part_.row(part_.owed, queue), width_));
+// What the queue of an ask has of what that asks for, and its share of it.
+void Cycles::add_share(Facts& facts, Id request, const Amount* share) const {
+  const Id queue = leaf_of(request);
+  const auto asked = [&](Size r) { return need(request)[r] > 0; };
+  facts.pools.emplace_back("queue", part_.pool_of[queue]);
+  add_amounts(facts, "used", part_.row(usage_, queue), asked);
+  add_amounts(facts, "ideal", share, asked);
+}
+
+// Of a victim that has just left: what its queue used of it beyond its ideal share and guarantee.
+void Cycles::add_surplus(Facts& facts, Id place) const {
+  const Id queue = part_.queue[place];
+  const Column<Amount> used = used_before(queue, place);
+  const Amount *ideal = shares_.most.row(queue, width_), *owed = part_.row(part_.owed, queue);
+  Column<Amount> keeps(width_);
+  for (Size r = 0; r < width_; ++r) keeps[r] = std::max(ideal[r], owed[r]);
+  const auto above = [&](Size r) {
+    return part_.row(part_.amounts, place)[r] > 0 && used[r] > keeps[r];
+  };
+  facts.pools.emplace_back("queue", part_.pool_of[queue]);
+  add_amounts(facts, "used", used.data(), above);
+  add_amounts(facts, "keeps", keeps.data(), above);
 }
 
 // The queue that may not give so much, and why; as `may_give`.
@@ -55,9 +79,12 @@ void Cycles::add_keeper(Facts& facts, Id place, const Amount* wants) const {
           shared ? std::min(used, part_.row(part_.owed, q)[r]) : part_.row(keeps_, q)[r];
       const bool dead = !shared && used <= part_.row(dead_, q)[r];
       if (left + (shared ? wants[r] : 0) >= keeps && !dead) continue;
-      add_share(facts, q, "queue");
-      facts.numbers.emplace_back("resource", r);
-      facts.numbers.emplace_back("dead_zone", dead && left >= keeps ? 1 : 0);
+      const auto this_one = [r](Size other) { return other == r; };
+      facts.pools.emplace_back("queue", part_.pool_of[q]);
+      add_amounts(facts, "used", part_.row(usage_, q), this_one);
+      add_amounts(facts, "ideal", shares_.most.row(q, width_), this_one);
+      add_amounts(facts, "guaranteed", part_.row(part_.owed, q), this_one);
+      facts.numbers.emplace_back("in_dead_zone", dead && left >= keeps ? 1 : 0);
       facts.numbers.emplace_back("shared", shared ? 1 : 0);
       return;
     }
@@ -105,31 +132,36 @@ void Asks::add_wait(Facts& facts, Id request) const {
   facts.times.emplace_back("since", submitted);
   facts.times.emplace_back("until", submitted + delay);
   facts.times.emplace_back("delay", delay);
-  if (last == kNoTime) return;
+  facts.numbers.emplace_back("delayed", state_.now() < submitted + delay ? 1 : 0);
+  if (last == kNoTime || state_.now() >= last + set_.retry) return;
   facts.times.emplace_back("last_attempt", last);
   facts.times.emplace_back("again_from", last + set_.retry);
 }
 
-// What its guarantees still owe the queue of an ask.
-void Asks::add_owed(Facts& facts, Id request) const {
+// What its guarantees still owe the queue of an ask of what that asks for; or only where they do.
+void Asks::add_owed(Facts& facts, Id request, bool lacking) const {
   const Resource rest = search_->remaining_guaranteed(world_row_[leaf_of(request)]);
-  Column<Amount> owed(width_, 0), has(width_, 0);
-  if (!rest.nil)
-    each_type(rest.types, [&](Size r) {
-      owed[r] = rest.v[r];
-      has[r] = 1;
-    });
+  Column<Amount> owed(width_, 0), owes(width_, 0);
+  if (!rest.nil) each_type(rest.types, [&](Size r) { owed[r] = rest.v[r]; });
+  for (Size r = 0; r < width_; ++r) owes[r] = std::max<Amount>(owed[r], 0);
+  const auto asked = [&](Size r) {
+    return !rest.nil && (rest.types >> r & 1U) != 0 && need(request)[r] > 0 &&
+           (!lacking || owed[r] > 0);
+  };
   facts.pools.emplace_back("queue", part_.pool_of[leaf_of(request)]);
-  facts.amounts.emplace_back("owed", std::move(owed));
-  facts.amounts.emplace_back("has_guarantee", std::move(has));
+  facts.numbers.emplace_back("guaranteed", !rest.nil && rest.types != 0 ? 1 : 0);
+  add_amounts(facts, "owed", owed.data(), asked);
+  add_amounts(facts, "owes", owes.data(), asked);
 }
 
-// What guarantees still owe the queue of a victim; below nothing: what it has beyond them.
+// What the queue of a victim has beyond its guarantees.
 void Asks::add_own_owed(Facts& facts, Id row) const {
   const Resource rest = search_->remaining_guaranteed(world_->held().queue[row]);
-  Column<Amount> owed(width_, 0);
-  if (!rest.nil) each_type(rest.types, [&](Size r) { owed[r] = rest.v[r]; });
-  facts.amounts.emplace_back("own_owed", std::move(owed));
+  Column<Amount> beyond(width_, 0);
+  if (!rest.nil) each_type(rest.types, [&](Size r) { beyond[r] = -rest.v[r]; });
+  facts.pools.emplace_back("own_queue",
+                           state_.pool_of(state_.operation_of(part_.slot[place_of_row_[row]])));
+  add_amounts(facts, "beyond", beyond.data(), [&](Size r) { return beyond[r] > 0; });
 }
 
 // Why an allocation is no candidate of the ask that the search began with; as `candidate`.
@@ -160,7 +192,7 @@ void Asks::add_no_candidate(Facts& facts, Id row, Id request) const {
   facts.pools.emplace_back("queue", part_.pool_of[queue_of_row_[queue]]);
   if (why == NoCandidate::kOutsideFence)
     facts.pools.emplace_back("fence", part_.pool_of[queue_of_row_[search_->fence_root()]]);
-  if (why == NoCandidate::kPriority) {
+  if (why == NoCandidate::kPriority && std::isfinite(search_->highest(queue))) {
     facts.numbers.emplace_back("priority", held.priority[row]);
     facts.numbers.emplace_back("highest", search_->highest(queue));
   }
@@ -168,7 +200,7 @@ void Asks::add_no_candidate(Facts& facts, Id row, Id request) const {
     const Resource rest = search_->remaining_guaranteed(queue);
     Column<Amount> owed(width_, 0);
     each_type(rest.types, [&](Size r) { owed[r] = rest.v[r]; });
-    facts.amounts.emplace_back("owed", std::move(owed));
+    add_amounts(facts, "owed", owed.data(), [&](Size r) { return owed[r] != 0; });
   }
 }
 

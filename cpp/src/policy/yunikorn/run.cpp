@@ -368,7 +368,7 @@ void Run::record(Id request, Outcome why, Id node) {
                                Column<Amount>(missing, missing + width_)});
   if (why != Outcome::kLimitsOfOperationOrPool) return;
   if (const Id queue = without_headroom(request); queue != kNoId)
-    add_maximum(recorder_->events.back().facts, queue);
+    add_maximum(recorder_->events.back().facts, queue, part_.row(usage_, queue), need(request));
 }
 
 void Run::record_slot(Id request, Outcome why, Spared spared) {
@@ -376,6 +376,13 @@ void Run::record_slot(Id request, Outcome why, Spared spared) {
   recorder_->events.push_back({state_.node_of(slot), Stage::kPreemptionCycle, why,
                                state_.operation_of(slot), request, slot, Column<Amount>(width_, 0),
                                spared});
+  if (request == kNoId || (why != Outcome::kSameQueue && why != Outcome::kOtherQueue)) return;
+  const Id own = state_.pool_of(state_.operation_of(slot));
+  const Id asks = state_.pool_of(state_.operation_of_request(request));
+  Facts& facts = recorder_->events.back().facts;
+  facts.pools.emplace_back("own_queue", own);
+  facts.pools.emplace_back("asking_queue", asks);
+  facts.numbers.emplace_back("in_one_queue", own == asks ? 1 : 0);
 }
 
 Refusals Run::refusals() const {

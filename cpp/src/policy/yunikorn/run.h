@@ -88,7 +88,21 @@ class Run {
   void record_slot(Id request, Outcome why, Spared spared = {});
   // Of what was recorded last, if it is of this request and allocation; else nullptr.
   Facts* last_fact(Id request, Id slot);
-  void add_maximum(Facts& facts, Id queue) const;
+  void add_maximum(Facts& facts, Id queue, const Amount* used, const Amount* wants) const;
+  // What a queue uses, with an allocation that has just left it.
+  Column<Amount> used_before(Id queue, Id place) const;
+  // Of some resources; nothing of none.
+  template <class Keep>
+  void add_amounts(Facts& facts, const char* name, const Amount* row, Keep&& keep) const {
+    Column<Amount> out(width_, kUnsaid);
+    bool any = false;
+    for (Size r = 0; r < width_; ++r) {
+      if (!keep(r)) continue;
+      out[r] = row[r];
+      any = true;
+    }
+    if (any) facts.amounts.emplace_back(name, std::move(out));
+  }
   void add_priorities(Facts& facts, Id place, Id request) const;
   void room_at(Id node);
   // Whether an ask may stand on every node, as far as tags and predicates say.

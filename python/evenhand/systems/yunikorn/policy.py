@@ -14,15 +14,11 @@ from evenhand.systems.yunikorn.given import as_values, given_columns
 from evenhand.systems.yunikorn.record import YUNIKORN
 from evenhand.systems.yunikorn.settings import YuniKornSettings
 from evenhand.systems.yunikorn.shares import shares_table
-from evenhand.systems.yunikorn.victims import victim
-from evenhand.systems.yunikorn.words import Seen, told, told_of_unseen
 from evenhand.units.text import number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from evenhand.explain.facts import Facts
-    from evenhand.explain.told import Told
     from evenhand.model import Snapshot
     from evenhand.plans.memory import LiveRows
     from evenhand.table import Table
@@ -152,22 +148,6 @@ class YuniKorn(Policy):
         """
         self._expect(snapshot)
         return shares_table(snapshot, self.settings)
-
-    def told(
-        self, facts: Facts, what: str, row: int, met: Mapping[str, Any], recorded: Mapping[str, Any]
-    ) -> Told:
-        """Say more of an outcome; see `evenhand.explain.told.told_of_outcome`."""
-        return told(
-            what, met["outcome"], Seen(facts, row, met["node"], met["request"], met["missing"], recorded)
-        )
-
-    def told_of_unseen(self, facts: Facts, what: str, row: int) -> Told:  # noqa: ARG002
-        """Say why an ask was not tried, or running work not wanted; see `evenhand.explain.told`."""
-        return told_of_unseen(facts, what)
-
-    def told_of_victim(self, facts: Facts, row: int) -> Told:
-        """Say what would have spared a victim and what chose it, by its row among the decisions."""
-        return victim(facts, row)
 
     def standing(self, snapshot: Snapshot, row: int) -> str:
         """Say which queue and priority an application has.

@@ -8,6 +8,7 @@ from evenhand.config.triggers import Cycle
 from evenhand.systems.record import VICTIMS, Column, System
 from evenhand.systems.yunikorn.reads import ONLY_IF, READS
 from evenhand.systems.yunikorn.reasons import REASONS
+from evenhand.systems.yunikorn.says import SAYS
 
 __all__ = ["YUNIKORN"]
 
@@ -21,6 +22,7 @@ YUNIKORN: Final = System(
     reads=READS,
     only_if=ONLY_IF,
     reasons=REASONS,
+    says=SAYS,
     memory=(
         Column("queues", "over_quota_since"),
         Column("operations", "last_preempt"),
