@@ -134,7 +134,7 @@ def _victim(facts: Facts, row: int, decision: Decision, operation: int) -> list[
     column = facts.plan.decisions.column
     found, sentences = [], []
     if facts.shared:
-        held = holding(facts, facts.pools + operation, facts.share(column("usage_before")[row]))
+        held = holding(facts, facts.pools + operation, column("usage_before")[row])
         text = f"just before, operation {name_of(decision.operation)} used {held}"
         group = int(column("group")[row])
         if group < len(GROUPS):

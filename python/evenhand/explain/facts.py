@@ -225,6 +225,22 @@ class Facts:
         """Return one of the policy's settings, or None if it has none of that name."""
         return self.plan.policy.setting(name)
 
+    def tags(self, request: int, node: str | int | None = None) -> str:
+        """Return the tags that a request requires; with a node those that it lacks: ``the tag ssd``."""
+        lacks = self._texts("requests", "node_tags", request)
+        if node is not None:
+            has = self._texts("nodes", "tags", rows_by_name(self.snapshot, "nodes")[str(node)])
+            lacks = [tag for tag in lacks if tag not in has]
+        return f"the tag{'s' * (len(lacks) != 1)} {listed(lacks)}"
+
+    def _texts(self, table: str, field: str, row: int) -> list[str]:
+        words, offsets, codes = self.snapshot._core.text_list(table, field)
+        return [str(words[code]) for code in codes[offsets[row] : offsets[row + 1]]]
+
+    def given(self, what: str, element: int) -> bool:
+        """Return whether what a plan would compute of an element was given to it."""
+        return self.keys[element] in map(str, (self.plan.given or {}).get(what, ()))
+
     def order(self, operation: int) -> dict[str, Any]:
         """Return numbers of a policy that say why an operation comes when it comes; none of most."""
         return dict(self.plan.policy.order_numbers(self.snapshot, operation))

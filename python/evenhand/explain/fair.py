@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from evenhand.explain.facts import Facts
 
-__all__ = ["bound_rows", "claim", "holding", "protection", "share_rows", "standing"]
+__all__ = ["bound_rows", "claim", "holding", "protection", "scaled", "share_rows", "standing"]
 
 _EQUAL = 1e-9  # shares that differ by less are the same
 
@@ -47,11 +47,14 @@ def deciding(fair: NDArray[np.float64], used: NDArray[np.float64], demand: NDArr
     return int(np.where(nearest <= nearest.min() + _EQUAL, fair, -1.0).argmax())
 
 
-def holding(facts: Facts, element: int, used: NDArray[np.float64]) -> str:
+def holding(facts: Facts, element: int, quanta: NDArray[np.int64]) -> str:
     """Return usage and fair share in the resource that decides: ``10 cpu, where its fair share is 8 cpu``."""
-    of = shares_of(facts, element)
-    resource = facts.snapshot.resources[deciding(of["fair_share"], used, of["demand"])]
-    held, fair = (facts.from_shares(shares)[resource] for shares in (used, of["fair_share"]))
+    of, used = shares_of(facts, element), facts.share(quanta)
+    place = deciding(of["fair_share"], used, of["demand"])
+    if not quanta[place]:  # as where no node takes new work, and all shares are 0
+        place = int(np.argmax(quanta))
+    resource = facts.snapshot.resources[place]
+    held, fair = facts.object(quanta, zeros=True)[resource], facts.from_shares(of["fair_share"])[resource]
     used_, owed = {resource: held}, {resource: fair}
     return f"{facts.amounts(used_, beside=owed)}, where its fair share is {facts.amounts(owed, beside=used_)}"
 
@@ -85,6 +88,10 @@ def standing(facts: Facts, element: int) -> Claim:
         **held,
     }
     what = facts.element(element)
+    if facts.given("starvation", element):
+        numbers["given"] = True
+        word = status.starvation.replace("_", " ").replace("non starving", "not starving")
+        return Claim("standing", sentence(f"{what} is {word}, as was given: it uses {has}"), numbers)
     if element == 0:
         return Claim("standing", sentence(f"{what} uses {has}"), numbers)
     if status.status == "normal" and status.starvation == "non_starving":
@@ -101,28 +108,47 @@ def standing(facts: Facts, element: int) -> Claim:
         text += f", under {number(status.tolerance)} of its fair share (fair_share_starvation_tolerance)"
     elif of["usage"][place] < of["fair_share"][place] - _EQUAL:
         text += ", less than its fair share"
-    return Claim("standing", sentence(text + _waited(facts, numbers)), numbers)
+    return Claim("standing", sentence(text + _waited(facts, element, numbers)), numbers)
 
 
-def _waited(facts: Facts, numbers: dict[str, Any]) -> str:
+def _waited(facts: Facts, element: int, numbers: dict[str, Any]) -> str:
     """Say for how long an element has been below, against the timeout that decides."""
     since, timeout = numbers["since"], numbers["timeout"]
     if since is None:
         return ""
     waited = facts.snapshot.now - since
     numbers["waited"] = waited
-    if numbers["starvation"] == "non_starving":
-        starves = f"; it starves after more than {seconds(timeout)} (fair_share_starvation_timeout)"
-        below = f", for {seconds(waited)}" if waited else ""
-        return below + (starves if timeout is not None and waited <= timeout else "")
     setting = "fair_share_starvation_timeout"
     if numbers["starvation"] == "aggressively_starving":
         setting = "fair_share_aggressive_starvation_timeout"
         numbers["timeout"] = timeout = facts.setting(setting)
     below = f", for {seconds(waited)}"
-    if timeout is None or waited <= timeout:
+    if timeout is None:
+        return below if waited or numbers["starvation"] != "non_starving" else ""
+    after, by = scaled(facts, element, timeout)
+    if by:
+        numbers["after"] = after
+    if numbers["starvation"] == "non_starving":
+        starves = f"; it starves after more than {seconds(after)} ({setting}{by})"
+        return (below if waited else "") + (starves if waited <= after else "")
+    if waited <= after:
         return below
-    return f"{below}, longer than {setting} ({seconds(timeout)})"
+    return f"{below}, longer than {setting}" + (f"{by}: {seconds(after)}" if by else f" ({seconds(timeout)})")
+
+
+def scaled(facts: Facts, element: int, timeout: float) -> tuple[float, str]:
+    """Return a timeout as it holds for an element, and what makes it shorter; nothing does of most."""
+    setting = "allocation_count_preemption_timeout_coefficient"
+    coefficient = facts.setting(setting)
+    if element < facts.pools or coefficient is None:
+        return timeout, ""
+    core = facts.snapshot._core
+    mine = np.asarray(core.column("requests", "operation")) == element - facts.pools
+    waiting = int(np.asarray(core.column("requests", "count"))[mine].sum())
+    if waiting >= coefficient:
+        return timeout, ""
+    by = f" {seconds(timeout)}, times {waiting:,} that {'waits' if waiting == 1 else 'wait'} of {setting}"
+    return timeout * waiting / coefficient, f"{by} {number(coefficient)}"
 
 
 def claim(facts: Facts, operation: int) -> Claim | None:

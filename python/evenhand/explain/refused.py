@@ -10,9 +10,10 @@ import numpy as np
 from evenhand.explain.decided import rows_of, victims_of_step
 from evenhand.explain.explanation import Claim, Explanation
 from evenhand.explain.facts import Facts, listed, name_of, sentence
-from evenhand.explain.fair import bound_rows, holding, share_rows, shares_of
+from evenhand.explain.fair import bound_rows, holding, share_rows
 from evenhand.explain.told import NOTHING, Told, told_of_outcome, told_of_unseen
 from evenhand.fields import TABLES
+from evenhand.plans.refusals import LIMITS
 from evenhand.reasons import GROUPS, OUTCOMES, STAGES, reason
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def explain_spared(facts: Facts, row: int) -> Explanation:
         said.append(Claim("needs", f"To resume it needs {facts.amounts(needed)} more than it keeps."))
     elif state == "running" and code < len(GROUPS):
         element = facts.pools + operation
-        held = holding(facts, element, shares_of(facts, element)["usage"])
+        held = holding(facts, element, np.asarray(core.column("operations", "usage"))[operation])
         rows = share_rows(facts, element)
         # Work that started or left since the update may have moved it.
         decided = next((met["group"] for met in looked_at if "group" in met), GROUPS[code])
@@ -78,7 +79,9 @@ def explain_spared(facts: Facts, row: int) -> Explanation:
         )
         told = told_of_unseen(facts, "allocation", row) if state == "running" else NOTHING
         if told.text or (verdict == "not_considered" and state == "running"):
-            first = _because(first, told.text or reason(verdict, "unseen").sentence)
+            waits = np.asarray(core.column("requests", "count")).any()
+            unseen = reason(verdict, "unseen").sentence if waits else "no request waits"
+            first = _because(first, told.text or unseen)
             numbers |= told.numbers
         elif verdict == "stays_suspended":
             said.append(Claim(verdict, sentence(reason(verdict, "unseen").sentence)))
@@ -124,7 +127,11 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
         first = first.removesuffix(".") + because
     verdict = refused.rule if refused else looked_at[0]["outcome"] if looked_at else ""
     moved: Mapping[str, Any] = {}
-    if not because and looked_at:
+    # With what has started it would be over a limit, which no stage met.
+    late = refused and verdict == LIMITS and all(met["outcome"] != LIMITS for met in looked_at)
+    if late and refused and looked_at and not because:
+        first = _because(first, _over_limits(facts, operation, refused.numbers.get("missing", {})))
+    elif looked_at and not because:
         first, found, moved = _begun(first, found, verdict, refused.message if refused else "")
     compared = facts.compared(refused.rule, operation, row) if refused else {}
     unseen = _unseen(facts, row, refused.rule) if refused and not looked_at else NOTHING
@@ -159,6 +166,25 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
         rows |= share_rows(facts, facts.pools + operation)
     table = facts.table(rows, ("needed",))
     return Explanation(name, "requests", verdict, every, numbers, tuple(looked_at), **table)
+
+
+def _over_limits(facts: Facts, operation: int, missing: Mapping[str, float]) -> str:
+    """Say whose limits a request would break at the end of a plan: of each that limits what is missing."""
+    core, owners = facts.snapshot._core, []
+    parents = core.column("pools", "parent")
+    at = [r for r, name in enumerate(facts.snapshot.resources) if missing.get(name)]
+    table, row, element = "operations", operation, facts.pools + operation
+    while element >= 0:
+        given = [r for r in at if int(core.column(table, "limits_given")[row]) >> r & 1]
+        if given:
+            limits = np.zeros(len(facts.snapshot.resources), np.int64)
+            limits[given] = core.column(table, "limits")[row][given]
+            most = facts.amounts(facts.object(limits)) or "nothing"
+            owners.append(f"{facts.element(element)} (at most {most})")
+        row = element = int(core.column("operations", "pool")[row] if table == "operations" else parents[row])
+        table = "pools"
+    over = f"over its limits with it, by {facts.amounts(missing)}"
+    return f"at the end of the plan {' or '.join(owners)} would be {over}"
 
 
 def _unseen(facts: Facts, row: int, rule: str) -> Told:
@@ -237,7 +263,7 @@ def _outcomes(
             continue
         if not told.text:
             compared = {"compared": numbers} if numbers else {}
-            text = _outcome(facts, what, stage, code, len(rows), {**event, **compared}, operation)
+            text = _outcome(facts, what, row, stage, code, len(rows), {**event, **compared}, operation)
             found.append(Claim(code, text, every))
         elif len(looked_at) == 1:
             begins = told.text
@@ -286,7 +312,14 @@ def _event(facts: Facts, trace: Mapping[str, NDArray[Any]], row: int) -> dict[st
 
 
 def _outcome(
-    facts: Facts, what: Kind, stage: int, code: str, times: int, event: Mapping[str, Any], operation: int
+    facts: Facts,
+    what: Kind,
+    row: int,
+    stage: int,
+    code: str,
+    times: int,
+    event: Mapping[str, Any],
+    operation: int,
 ) -> str:
     where = reason(STAGES[stage], "stage").sentence
     template = reason(code, what, "request", "allocation").sentence
@@ -298,6 +331,7 @@ def _outcome(
         operation=name_of(facts.name("operations", operation)),
         missing=facts.amounts(event["missing"]),
         stage=where,
+        tags=facts.tags(row, event["node"]) if "{tags}" in template else "",
     )
     if event.get("compared"):
         text += f" ({facts.pairs(event['compared'])})"

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.explain.explanation import Claim, Explanation, claims
 from evenhand.explain.facts import Facts, listed, name_of, number, seconds
-from evenhand.explain.fair import bound_rows, share_rows
+from evenhand.explain.fair import bound_rows, scaled, share_rows
 
 if TYPE_CHECKING:
     from evenhand.plans.statuses import Status
@@ -34,12 +34,14 @@ def explain_element(facts: Facts, row: int) -> Explanation:
         if pool:  # of which a system without fair shares has nothing more to say
             text = f"{first.sentence.removesuffix('.')}: {decided[:1].lower()}{decided[1:]}"
             return Explanation(name, "pools", "no_fair_shares", (replace(first, sentence=text),))
+        if fate := facts.plan.policy.fate(facts.snapshot, row - facts.pools):
+            first = replace(first, sentence=f"{first.sentence.removesuffix('.')}; {fate}.")
         said = (first, *_noted(facts, row), *claims("decided", [decided, *_waiting(facts, row)], {}))
         return Explanation(name, "operations", "no_fair_shares", said)
     status = facts.plan.statuses.at(row)
     found = [facts.standing(row), *_noted(facts, row)]
     if row:
-        found.append(Claim("rule", _rule(status)))
+        found.append(Claim("rule", _rule(facts, row, status)))
     if not pool:
         operation = row - facts.pools
         if status.priority != "none":
@@ -69,15 +71,19 @@ def _noted(facts: Facts, row: int) -> list[Claim]:
     return [Claim("waits_for", text, {"waits_for": why})]
 
 
-def _rule(status: Status) -> str:
+def _rule(facts: Facts, row: int, status: Status) -> str:
+    touched = "may" if status.aggressive_preemption else "may not"
+    if facts.given("starvation", row):
+        return f"Whether it starves was given to this plan; aggressive preemption {touched} touch it."
     satisfied = (
         "no fair share" if status.satisfaction >= 1e9 else f"satisfaction {number(status.satisfaction, [1])}"
     )
     text = f"It counts as below under {number(status.tolerance)} of its fair share ({satisfied})"
     if status.timeout is not None:
-        text += f", and starves when it was below for more than {seconds(status.timeout)}"
+        after, by = scaled(facts, row, status.timeout)
+        told = f" (fair_share_starvation_timeout{by})" if by else ""
+        text += f", and starves when it was below for more than {seconds(after)}{told}"
     aggressive = "may" if status.aggressive_starvation else "may not"
-    touched = "may" if status.aggressive_preemption else "may not"
     return f"{text}; it {aggressive} starve aggressively, and aggressive preemption {touched} touch it."
 
 

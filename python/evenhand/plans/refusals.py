@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Refusal", "Refusals"]
 
+LIMITS = "limits_of_operation_or_pool"
+
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
@@ -178,6 +180,10 @@ class Refusals(Frozen, Tabular, Sequence[Refusal]):
 
 def _message(code: str, nodes: int, missing: Mapping[str, float], units: Mapping[str, str | None]) -> str:
     message = reason(code, "request").doc
-    if missing:
-        message += f" Nodes tried: {nodes:,}; on the best of them {amounts(missing, units)} was missing."
+    if missing and code == LIMITS:
+        message += f" It is {amounts(missing, units)} too much for them."
+    elif missing:
+        where = f" Nodes tried: {nodes:,}; on the best of them" if nodes else ""
+        are = "was" if len(missing) == 1 else "were"
+        message += f"{where} {amounts(missing, units)} {are} missing."
     return printable(message)

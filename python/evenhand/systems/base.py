@@ -327,6 +327,10 @@ class Policy:
         """Say how an operation stands, by its row; of systems without fair shares."""
         raise NotImplementedError
 
+    def fate(self, snapshot: Snapshot, row: int) -> str:  # noqa: ARG002
+        """Say what becomes of an operation that is preempted, by its row; of most systems nothing."""
+        return ""
+
     @staticmethod
     def _expect(snapshot: Any, state: Any = None, given: Any = None) -> None:
         """Refuse arguments of another kind."""

@@ -18,7 +18,7 @@ FIELDS = {
     | COUNTED,
     "start": {"allocation", "request", "operation", "node", "victims", "needed", "free"} | COUNTED,
     "stage": set(),
-    "request": {"node", "operation", "request", "missing"},
+    "request": {"node", "operation", "request", "missing", "tags"},
     "allocation": {"node", "operation", "request", "stage", "missing"},
     "unseen": set(),
     "check": {

@@ -90,21 +90,28 @@ void RecordingObserver::add_limits(const Workspace& workspace, Id operation, con
   }
 }
 
-// Of a victim: the part of its operation's fair share within which its group would have been a
-// safer one, and its place in the order of the stage, among what it might take.
+// The part of its operation's fair share within which a plain stage takes nothing of it; 0: none.
+double RecordingObserver::spared_within(const Workspace& workspace, const Decision& taken) {
+  const auto computed = [](std::uint8_t group) { return group == 255; };
+  if (taken.group == Group::kNonPreemptible ||
+      !std::ranges::all_of(workspace.given.groups, computed))
+    return 0;
+  if (taken.stage == Stage::kPreemptive) return workspace.settings.preemption_threshold;
+  const auto e = static_cast<Size>(workspace.pools() + taken.operation);
+  const bool aggressive = workspace.last.starvation.effective.allow_aggressive[e] != 0;
+  if (taken.stage != Stage::kAggressive || !aggressive) return 0;
+  return workspace.settings.aggressive_preemption_threshold;
+}
+
+// Of a victim: within which part of its fair share it would be safe, and its place in the order
+// of the stage, among what it might take.
 void RecordingObserver::add_place(const Workspace& workspace, const NodeWork& work) {
   const Id slot = recorder_->slot;
   Facts& facts = recorder_->events.back().facts;
-  const auto computed = [](std::uint8_t group) { return group == 255; };
   const auto& rows = workspace.decisions.rows();
   const auto taken = std::ranges::find(rows, slot, &Decision::slot);
   if (taken == rows.end()) return;
-  const double within = taken->group == Group::kPreemptible
-                            ? workspace.settings.preemption_threshold
-                        : taken->group == Group::kAggressivelyPreemptible
-                            ? workspace.settings.aggressive_preemption_threshold
-                            : 0;
-  if (within != 0 && std::ranges::all_of(workspace.given.groups, computed))
+  if (const double within = spared_within(workspace, *taken); within != 0)
     facts.numbers.emplace_back("within", within);
   const auto wanted = work.looked_at();
   const auto place = std::ranges::find(wanted, slot);

@@ -27,6 +27,7 @@ class RecordingObserver {
   void add(const NodeWork& work, const Workspace& workspace, Stage stage, Outcome outcome,
            const Amounts* missing = nullptr, const Spared* spared = nullptr);
   void add_limits(const Workspace& workspace, Id operation, const Amount* more, bool preemptive);
+  static double spared_within(const Workspace& workspace, const Decision& taken);
   void add_place(const Workspace& workspace, const NodeWork& work);
   void add_exposure(const Workspace& workspace, Id operation);
   // Outcomes that no stage can change; false if there is none.

@@ -29,7 +29,7 @@ _RUNNING, _LEAVES = _STATES.index("running"), _STATES.index("preempting")
 _WHOLE = ("not_preemptible_flag", "not_running", "already_preempting")
 _BARRED = {
     "node_not_schedulable": "no node on which it may run takes new work",
-    "wrong_tags": "no node on which it may run has all tags that it requires",
+    "wrong_tags": "no node on which it may run has {tags}",
 }
 _WAITS = (
     *("no_free_room", "no_room_even_with_victims", "no_lower_priority", "no_job_allows_action"),
@@ -120,7 +120,7 @@ def of_request(facts: Facts, row: int, met: Mapping[str, Any], recorded: Recorde
     code, missing = met["outcome"], met["missing"]
     operation = int(facts.snapshot._core.column("requests", "operation")[row])
     if code in _BARRED:
-        return _barred(facts, code, recorded)
+        return _barred(facts, row, code, recorded)
     if code == "subordinate_queue_suspended":
         return _suspended(facts, operation, "where there is room for it")
     if code not in _WAITS:
@@ -136,13 +136,14 @@ def of_request(facts: Facts, row: int, met: Mapping[str, Any], recorded: Recorde
     return Told({**told.numbers, **numbers}, text, tuple(sentences), told.node)
 
 
-def _barred(facts: Facts, code: str, recorded: Recorded) -> Told:
+def _barred(facts: Facts, row: int, code: str, recorded: Recorded) -> Told:
     """Say which request of a job may run nowhere."""
     other = recorded.get("requests", {}).get("other")
     if other is None:
-        return Told(text=_BARRED[code])
+        return Told(text=_BARRED[code].format(tags=facts.tags(row)))
     name = facts.name("requests", int(other))
-    text = f"of its job request {name_of(name)} cannot start: {_BARRED[code]}"
+    barred = _BARRED[code].format(tags=facts.tags(int(other)))
+    text = f"of its job request {name_of(name)} cannot start: {barred}"
     return Told({"other_request": name}, text)
 
 

@@ -300,6 +300,21 @@ class Slurm(Policy):
         """
         return words.tier_and_qos(snapshot, self.settings, row)
 
+    def fate(self, snapshot: Snapshot, row: int) -> str:
+        """Return what becomes of a job that is preempted: it is requeued, cancelled or suspended.
+
+        Parameters
+        ----------
+        snapshot : Snapshot
+        row : int
+            Of the operation.
+
+        Returns
+        -------
+        str
+        """
+        return words.becomes(snapshot, self.settings, row)
+
     def order_numbers(self, snapshot: Snapshot, row: int) -> dict[str, Any]:
         """Return a job's priority and its parts, and those of the job that it is next behind.
 

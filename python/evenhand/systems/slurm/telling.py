@@ -203,6 +203,11 @@ def _given_back(t: Telling) -> Told:
     return Told({**found, "placed_on": placed}, text)
 
 
+def _preemption_disabled(t: Telling) -> Told:
+    kind = t.settings.PreemptType or "preempt/none"
+    return Told({"PreemptType": kind}, f"preemption is switched off (`PreemptType` is {kind})")
+
+
 def _spared_fits_without(t: Telling) -> Told:
     placed = t.nodes("placed_on")
     where, found = t.turn()
@@ -220,7 +225,11 @@ def _spared_fits_without(t: Telling) -> Told:
         text = f"{t.asking} fits{where}{at} beside it" + (f", once {jobs} gave way" if victims else "")
         return Told(found, text)
     text = f"{t.asking} fits{where}{at} once {jobs} left; of {count:,} that might, it is wanted as number"
-    return Told(found, f"{text} {place:,}")
+    core = t.snapshot._core
+    mine = np.asarray(core.column("allocations", "operation")) == t.row
+    rows = np.unique(np.asarray(core.column("allocations", "node"))[mine])
+    elsewhere = placed and not {str(t.snapshot.names("nodes")[n]) for n in rows.tolist()} & set(placed)
+    return Told(found, f"{text} {place:,}" + (", and it does not run there" if elsewhere else ""))
 
 
 def _frees_nothing_useful(t: Telling) -> Told:
@@ -305,6 +314,7 @@ def leaving_for(snapshot: Snapshot, operation: int) -> list[str]:
 
 
 _ALLOCATION: Final[Mapping[str, Callable[[Telling], Told]]] = {
+    "preemption_disabled": _preemption_disabled,
     "same_operation": _same_operation,
     **dict.fromkeys(("no_room_to_resume", "whole_node_in_use", "room_held"), _stays_suspended),
     "tier_not_lower": _tier_not_lower,

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["of_victim"]
 
 _TAKEN = OUTCOMES.index("taken")
+#: By the rule alone, which does not ask what other requests would take.
+_SPARED = "{} it would not leave for this request"
 _BECOMES = {"terminate": "is cancelled", "requeue": "is requeued", "suspend": "is suspended"}
 
 
@@ -62,22 +64,22 @@ def _rule(t: Telling, reason: str, asks: int) -> tuple[str, dict[str, Any]]:
         numbers = t.of_both("tier", {t.row: own, asks: other})
         mine = t.partition(jobs.partition(t.row))
         text = f" ({other} of {t.partition(t.partition_of_asking)}, {own} of {mine})"
-        spared = f"with a `PriorityTier` of {other} or more {mine} would have been spared"
+        spared = _SPARED.format(f"with a `PriorityTier` of {other} or more of {mine}")
         if flagged:
             text += f" and whose priority {shown[1]} is not below its {shown[0]}"
             numbers |= t.of_both("priority", {t.row: priorities[0], asks: priorities[1]})
-        return f"{text}; {spared}", numbers
+        return text if t.several else f"{text}; {spared}", numbers
     own_qos, other_qos = jobs.qos(t.row), jobs.qos(asks)
     numbers = t.of_both("QOS", {t.row: own_qos, asks: other_qos})
     if reason == "higher_priority_in_qos":
         numbers |= t.of_both("priority", {t.row: priorities[0], asks: priorities[1]})
         text = f" (QOS {name_of(own_qos)}, priority {shown[1]} above {shown[0]})"
-        return f"{text}; with a priority of {shown[1]} or more it would have been spared", numbers
+        return f"{text}; {_SPARED.format(f'with a priority of {shown[1]} or more')}", numbers
     text = f" (`Preempt` of QOS {name_of(other_qos)} lists {name_of(own_qos)})"
     if flagged:
         numbers |= t.of_both("priority", {t.row: priorities[0], asks: priorities[1]})
-        return f"{text}; with a priority of {shown[1]} or more it would have been spared", numbers
-    return f"{text}; if that did not list it, it would have been spared", numbers
+        return f"{text}; {_SPARED.format(f'with a priority of {shown[1]} or more')}", numbers
+    return f"{text}; {_SPARED.format('if that did not list it,')}", numbers
 
 
 def _place(t: Telling) -> tuple[str, dict[str, Any]]:

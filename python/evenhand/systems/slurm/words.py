@@ -85,8 +85,17 @@ def tier_and_qos(snapshot: Snapshot, s: SlurmSettings, row: int) -> str:
         words.append(
             f"behind operation {name} with {number(its, [mine])}{_more(jobs.priorities, before, row)}"
         )
+    return ", ".join(words)
+
+
+def becomes(snapshot: Snapshot, s: SlurmSettings, row: int) -> str:
+    """Return what becomes of a job that is preempted, in words."""
+    jobs = Jobs.of(snapshot, s)
     mode = BASES[jobs.derived["mode"][row]]
-    return f"{', '.join(words)}; if it is preempted the mode is {mode}"
+    own = jobs.own(row)
+    if mode == "REQUEUE" and not (s.JobRequeue if own.requeue is None else own.requeue):
+        return "if it is preempted it is cancelled: the mode is REQUEUE, and it is not to be requeued"
+    return f"if it is preempted the mode is {mode}"
 
 
 def compared(snapshot: Snapshot, s: SlurmSettings, code: str, row: int, asks: int) -> dict[str, Any]:

@@ -139,7 +139,7 @@ _REQUESTS = (
         "operation {operation} or a pool above it would be over its limits with it, by {missing}",
         "The limits of its operation and of the pools above must hold with it.",
     ),
-    _reason("wrong_tags", "request", "{node} lacks a tag that it requires", "The node's tags do not fit."),
+    _reason("wrong_tags", "request", "{node} lacks {tags} that it requires", "The node's tags do not fit."),
     _reason(
         "wrong_node",
         "request",

@@ -11,19 +11,15 @@ __all__ = ["SAYS"]
 _SPARED = "it would have been spared"
 
 
-def _within(group: str, setting: str) -> tuple[Clause, ...]:
-    """Return clauses of the share within which a group would have been a safer one."""
+def _within(setting: str) -> tuple[Clause, ...]:
+    """Return clauses of the share within which a stage takes nothing."""
     of = f"its operation's fair share ({setting})"
     return (
-        Clause(f"; within {of} {_SPARED}", (setting,), where={"group": group, "within": 1}),
-        Clause(f"; within {{within}} of {of} {_SPARED}", (setting,), where={"group": group}),
+        Clause(f"; within {of} {_SPARED}", (setting,), where={"within": 1}),
+        Clause(f"; within {{within}} of {of} {_SPARED}", (setting,)),
     )
 
 
-_BY_GROUP = (
-    *_within("preemptible", "preemption_satisfaction_threshold"),
-    *_within("aggressively_preemptible", "aggressive_preemption_satisfaction_threshold"),
-)
 _OTHERS = (
     Clause(
         "{stage}, on {node} other victims make room for request {request}, the least by victim_cost"
@@ -94,11 +90,6 @@ SAYS: Final = {
             says={"preemption_mode": "graceful"},
         ),
     ),
-    **{
-        ("victim", code): _BY_GROUP
-        for code in (
-            *("preemption", "aggressive_preemption", "ssd_preemption", "ssd_aggressive_preemption"),
-            "default_gpu_full_host_preemption",
-        )
-    },
+    ("victim", "preemption"): _within("preemption_satisfaction_threshold"),
+    ("victim", "aggressive_preemption"): _within("aggressive_preemption_satisfaction_threshold"),
 }

@@ -9,9 +9,10 @@ from tests.reference.explanations.ytsaurus.moments import story
 
 __all__ = ["stage_victim"]
 
+#: What bounds from below what a stage takes.
 _SETTINGS = {
-    "preemptible": "preemption_satisfaction_threshold",
-    "aggressively_preemptible": "aggressive_preemption_satisfaction_threshold",
+    "preemptive": "preemption_satisfaction_threshold",
+    "aggressive": "aggressive_preemption_satisfaction_threshold",
 }
 
 
@@ -33,7 +34,8 @@ def stage_victim(world: World, said: Said) -> None:
     must(met.get("group") == group, "its group", met.get("group"), group)
     for of, setting in _SETTINGS.items():
         if setting in met:
-            must(of == group and met[setting] == getattr(world.settings, setting), setting, met, group)
+            right = of == made["stage"] and met[setting] == getattr(world.settings, setting)
+            must(right and group != "non_preemptible", setting, met, group)
     if "place" not in met:
         return
     began = float(said.row.get("last_job_start_time", said.row.get("start_time", 0.0)))
