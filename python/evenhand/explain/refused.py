@@ -130,7 +130,8 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
     # With what has started it would be over a limit, which no stage met.
     late = refused and verdict == LIMITS and all(met["outcome"] != LIMITS for met in looked_at)
     if late and refused and looked_at and not because:
-        first = _because(first, _over_limits(facts, operation, refused.numbers.get("missing", {})))
+        text, moved = _over_limits(facts, operation, refused.numbers.get("missing", {}))
+        first = _because(first, text)
     elif looked_at and not because:
         first, found, moved = _begun(first, found, verdict, refused.message if refused else "")
     compared = facts.compared(refused.rule, operation, row) if refused else {}
@@ -168,9 +169,11 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
     return Explanation(name, "requests", verdict, every, numbers, tuple(looked_at), **table)
 
 
-def _over_limits(facts: Facts, operation: int, missing: Mapping[str, float]) -> str:
+def _over_limits(
+    facts: Facts, operation: int, missing: Mapping[str, float]
+) -> tuple[str, dict[str, dict[str, float]]]:
     """Say whose limits a request would break at the end of a plan: of each that limits what is missing."""
-    core, owners = facts.snapshot._core, []
+    core, owners, numbers = facts.snapshot._core, [], {}
     parents = core.column("pools", "parent")
     at = [r for r, name in enumerate(facts.snapshot.resources) if missing.get(name)]
     table, row, element = "operations", operation, facts.pools + operation
@@ -179,12 +182,12 @@ def _over_limits(facts: Facts, operation: int, missing: Mapping[str, float]) -> 
         if given:
             limits = np.zeros(len(facts.snapshot.resources), np.int64)
             limits[given] = core.column(table, "limits")[row][given]
-            most = facts.amounts(facts.object(limits)) or "nothing"
-            owners.append(f"{facts.element(element)} (at most {most})")
+            most = numbers[f"limits_of_{facts.short(element)}"] = facts.object(limits)
+            owners.append(f"{facts.element(element)} (at most {facts.amounts(most) or 'nothing'})")
         row = element = int(core.column("operations", "pool")[row] if table == "operations" else parents[row])
         table = "pools"
     over = f"over its limits with it, by {facts.amounts(missing)}"
-    return f"at the end of the plan {' or '.join(owners)} would be {over}"
+    return f"at the end of the plan {' or '.join(owners)} would be {over}", numbers
 
 
 def _unseen(facts: Facts, row: int, rule: str) -> Told:

@@ -106,6 +106,7 @@ def test_a_limit_that_no_stage_met_is_named_with_its_owner(
 ) -> None:
     said = limited(operation, **more)
     assert said.code == "limits_of_operation_or_pool"
+    assert said.numbers[f"limits_of_{whose.split()[1]}"] == {"cpu": 4}
     assert f": at the end of the plan {whose} would be over its limits with it, by 1 cpu." in said.summary
 
 
