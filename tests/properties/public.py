@@ -41,7 +41,18 @@ INSIDE = frozenset(
 #: Methods of a policy that plans and simulations call.
 HOOKS = frozenset(
     (
-        *("came", "coming", "compared", "counted", "decides", "drive", "live", "noted", "noted_of_run"),
+        *(
+            "came",
+            "coming",
+            "compared",
+            "counted",
+            "decides",
+            "drive",
+            "fate",
+            "live",
+            "noted",
+            "noted_of_run",
+        ),
         *("order_numbers", "remembered"),
         *("share", "standing", "together", "told", "told_of_unseen", "told_of_victim"),
     )

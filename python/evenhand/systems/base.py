@@ -130,7 +130,10 @@ class Policy:
 
     def setting(self, name: str, otherwise: Any = None) -> Any:
         """Return a setting by its name; something else of a system that has none of that name."""
-        return getattr(self.settings, name, otherwise)
+        if isinstance(name, str):
+            return getattr(self.settings, name, otherwise)
+        expect(False, "setting", "name", name, "the name of a setting")
+        return otherwise
 
     @property
     def period(self) -> int | None:
