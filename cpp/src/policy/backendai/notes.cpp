@@ -7,8 +7,9 @@
 namespace evenhand::backendai {
 namespace {
 
-void put(Facts& facts, const char* name, double number) {
-  facts.numbers.emplace_back(name, number);
+template <class T>
+void put(Facts& facts, const char* name, T number) {
+  facts.numbers.emplace_back(name, static_cast<double>(number));
 }
 
 }  // namespace
