@@ -97,7 +97,7 @@ double RecordingObserver::spared_within(const Workspace& workspace, const Decisi
       !std::ranges::all_of(workspace.given.groups, computed))
     return 0;
   if (taken.stage == Stage::kPreemptive) return workspace.settings.preemption_threshold;
-  const auto e = static_cast<Size>(workspace.pools() + taken.operation);
+  const auto e = static_cast<std::size_t>(workspace.pools() + taken.operation);
   const bool aggressive = workspace.last.starvation.effective.allow_aggressive[e] != 0;
   if (taken.stage != Stage::kAggressive || !aggressive) return 0;
   return workspace.settings.aggressive_preemption_threshold;
