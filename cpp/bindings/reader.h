@@ -65,7 +65,7 @@ class Reader {
     return values_.contains(name) ? py::object(values_[name]) : py::object();
   }
 
-  const py::dict& values_;
+  py::dict values_;  // a reference would outlive the temporary that some callers read
   std::map<std::string, bool> read_;
 };
 

@@ -75,7 +75,13 @@ def test_instants_without_one_are_read_in_that_of_the_workload(instant: Any) -> 
 @pytest.mark.parametrize(
     "value",
     [
-        *(pd.NaT, np.timedelta64("NaT"), np.datetime64("NaT"), np.timedelta64(7), np.timedelta64(1, "M")),
+        *(
+            pd.NaT,
+            np.timedelta64("NaT", "s"),
+            np.datetime64("NaT", "s"),
+            np.timedelta64(1, "Y"),
+            np.timedelta64(1, "M"),
+        ),
         *(np.timedelta64(2**62, "D"), np.timedelta64(2**60, "W"), np.datetime64(10**6, "Y")),
         *(np.datetime64(2**62, "D"), np.datetime64(-(2**62), "s")),
     ],
