@@ -52,7 +52,10 @@ def _python_time(value: Any) -> Any:
     unit, _ = np.datetime_data(value.dtype)
     if unit == "generic" or (kind is timedelta and unit in ("Y", "M")):
         return value  # of no known length
-    rounded = value.astype(f"{value.dtype.kind}8[us]")
+    try:
+        rounded = value.astype(f"{value.dtype.kind}8[us]")
+    except OverflowError:  # NumPy 2.5 says so; before, it wrapped around
+        return value
     fine = unit in ("ns", "ps", "fs", "as")
     same = fine or rounded.astype(value.dtype) == value  # or it did not fit
     found = rounded.item()
