@@ -52,6 +52,7 @@ class Passes:
         self.state: Any = None
         self.preempted: dict[str, str] = {}
         self.graced: set[str] = set()  # of them, those that leave after a grace time
+        self.over: set[str] = set()  # of these, those whose grace time is over
         self.started: dict[str, list[str]] = {}
         self.beneficiaries: dict[str, list[str]] = {}
         self.first: dict[str, Any] | None = None
@@ -89,12 +90,15 @@ class Passes:
         }
 
     def _overdue(self) -> None:
-        """Let victims run on whose grace time is over: they do until the controller looks at them again."""
+        """Let victims run on whose grace time is over: they do until the controller asks them again."""
+        over: set[str] = set()
         for row in self.tables["allocations"]:
             late = row.get("state") == "preempting" and row["deadline"] <= self.tables["now"]
-            if late and row["operation"] in self.graced:
+            if late and row["operation"] in self.graced - self.over:
+                over.add(row["operation"])
                 row |= {"state": "running", "planned_end": row.pop("deadline")}
                 del row["beneficiary"]
+        self.over |= over
 
     def run(self, name: str) -> None:
         """Plan one pass and carry it out."""
@@ -129,7 +133,8 @@ class Passes:
     def _leave(self, decision: Mapping[str, Any]) -> None:
         for row in self.tables["allocations"]:
             if row["name"] == decision["allocation"]:
-                row |= {"state": "preempting", "deadline": decision["until"]}
+                over = row["operation"] in self.over  # then it ends at once
+                row |= {"state": "preempting", "deadline": self.tables["now"] if over else decision["until"]}
                 row["beneficiary"] = {"operation": decision["beneficiary"]["operation"]}
 
     def _place(self, job: str) -> None:

@@ -83,7 +83,7 @@ def would(cluster: Cluster, scenario: Scenario) -> tuple[set[str], bool]:
 
 
 def watch(cluster: Cluster, running: list[str], urgent: str, seconds: float) -> dict[str, str]:
-    """Return who left, and how, until the urgent job runs or the time is over."""
+    """Return who left, and how, once the urgent job runs, or the time is over, and they have all left."""
     until = time.monotonic() + seconds
     left: dict[str, str] = {}
     started = False
@@ -95,8 +95,9 @@ def watch(cluster: Cluster, running: list[str], urgent: str, seconds: float) -> 
         if jobs[urgent]["job_state"] == "RUNNING" and not started:
             started = True
             until = time.monotonic() + 0.5  # gang scheduling suspends a moment later
-        if time.monotonic() > until:
+        if time.monotonic() > until and "COMPLETING" not in left.values():
             return left
+        assert time.monotonic() < until + 120, left
         time.sleep(0.1)
 
 
