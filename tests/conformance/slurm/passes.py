@@ -176,6 +176,9 @@ class Passes:
             and (row["operation"], row["node"]) in ends
         ]
         self.tables["allocations"] = [row for row in self.tables["allocations"] if row not in gone]
+        for row in self.tables["allocations"]:  # it ends on its other nodes, too
+            if row.get("state") == "running" and row["operation"] in {one["operation"] for one in gone}:
+                row |= {"state": "preempting", "deadline": now}
         for job in dict.fromkeys(row["operation"] for row in gone):
             self.started.pop(job, None)
             parts = self.parts.setdefault(job, [])
