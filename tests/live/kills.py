@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["MOMENTS", "longest_wait", "text_of", "written"]
+from evenhand.adapters.commands import Result, Subprocesses
+
+__all__ = ["MOMENTS", "Noted", "longest_wait", "noted", "text_of", "written"]
 
 #: What a driver that is killed has just written: it reads, begins a step, asks, knows, gives back.
 MOMENTS = (
@@ -30,7 +33,33 @@ def written(journal: str, moment: Sequence[str]) -> int:
     return sum(all(word in line for word in moment) for line in journal.splitlines())
 
 
-def longest_wait(lines: Sequence[dict[str, Any]], deaths: Sequence[float]) -> float:
+class Noted(Subprocesses):
+    """Runs commands, and writes down from when until when each of them ran."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.path = folder / "commands"
+
+    def _run(self, arguments: Sequence[str], timeout: float, inherited: tuple[int, ...]) -> Result:
+        begin = time.time()
+        try:
+            return super()._run(arguments, timeout, inherited)
+        finally:
+            with self.path.open("a") as file:
+                file.write(f"{begin} {time.time()}\n")
+
+
+def noted(folder: Path) -> list[tuple[float, float]]:
+    """Return from when until when the commands of all drivers ran, but for those that died with one."""
+    rows = [line.split() for line in (folder / "commands").read_text().splitlines()]
+    return [(float(begin), float(end)) for begin, end in rows]
+
+
+def longest_wait(
+    lines: Sequence[dict[str, Any]],
+    deaths: Sequence[float],
+    commands: Sequence[tuple[float, float]] = (),
+) -> float:
     """Return the longest time in which a driver did nothing for a beneficiary whose step another left open.
 
     Parameters
@@ -39,6 +68,8 @@ def longest_wait(lines: Sequence[dict[str, Any]], deaths: Sequence[float]) -> fl
         Of the journal.
     deaths
         When drivers ended, in seconds since 1970.
+    commands
+        From when until when commands of the cluster ran: that is no time of the driver's.
 
     Notes
     -----
@@ -46,6 +77,11 @@ def longest_wait(lines: Sequence[dict[str, Any]], deaths: Sequence[float]) -> fl
     start), ends the step as one that started or as that of a job that does not wait any more, or begins or
     refuses another step for the same job. A job that no later driver does anything for has started by itself.
     """
+
+    def waited(since: float, until: float) -> float:
+        ran = ((max(begin, since), min(end, until)) for begin, end in commands)
+        return until - since - sum(max(end - begin, 0.0) for begin, end in ran)
+
     named = {one["beneficiary"]: one["t"] for one in lines if one["kind"] in ("step", "refused")}  # the last
     longest = 0.0
     open_: dict[int, tuple[str, set[str]]] = {}  # beneficiaries, and victims that may still be there
@@ -54,7 +90,7 @@ def longest_wait(lines: Sequence[dict[str, Any]], deaths: Sequence[float]) -> fl
     for line in lines:
         kind = line["kind"]
         if line["t"] > death:
-            left = (death - since for job, since in waits.items() if named[job] >= line["t"])
+            left = (waited(since, death) for job, since in waits.items() if named[job] >= line["t"])
             longest = max(longest, *left, 0.0)
             waits, death = {}, float("inf")
         if kind == "run":
@@ -69,5 +105,5 @@ def longest_wait(lines: Sequence[dict[str, Any]], deaths: Sequence[float]) -> fl
             del open_[line["step"]]
         ended = kind == "end" and (line["outcome"] == "started" or line.get("failures"))
         if kind in ("step", "refused") or ended or (kind == "victim" and not victims):
-            longest = max(longest, line["t"] - waits.pop(job, line["t"]))
+            longest = max(longest, waited(waits.pop(job, line["t"]), line["t"]))
     return longest

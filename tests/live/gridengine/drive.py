@@ -14,6 +14,7 @@ def run(names: dict[str, str], folder: str, rounds: int, options: dict[str, Any]
     os.environ.update(names)
     from evenhand.act import Caps, Driver, Timing, watch
     from evenhand.systems.gridengine.adapter.live import GridEngine
+    from tests.live.kills import Noted
 
     left = [rounds]
 
@@ -25,7 +26,7 @@ def run(names: dict[str, str], folder: str, rounds: int, options: dict[str, Any]
             with (Path(folder) / "errors").open("a") as file:
                 file.write(cycle.error + "\n")
 
-    adapter = GridEngine()
+    adapter = GridEngine(runner=Noted(Path(folder)))
     action = options.pop("action", "R")
     timing = Timing(**({"start": 15.0, "settle": 8.0, "poll": 0.05} | options))
     place = Path(folder)

@@ -25,6 +25,7 @@ def run(conf: str, folder: str, rounds: int, options: dict[str, Any]) -> None:
     import evenhand as eh
     from evenhand.act import Caps, Driver, Timing, watch
     from evenhand.systems.slurm.adapter.live import Slurm
+    from tests.live.kills import Noted
 
     left = [rounds]
 
@@ -44,5 +45,7 @@ def run(conf: str, folder: str, rounds: int, options: dict[str, Any]) -> None:
     timing = Timing(**({"start": 15.0, "settle": 5.0, "poll": 0.05} | options))
     place = Path(folder)
     caps = Caps(None, None, None, None)
-    with Driver(Slurm(), place / "journal", lock=place / "lock", caps=caps, timing=timing) as driver:
+    with Driver(
+        Slurm(runner=Noted(place)), place / "journal", lock=place / "lock", caps=caps, timing=timing
+    ) as driver:
         watch(driver, policy, interval=0.1, each=each)
