@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from tests.conformance.slurm.passes import Event
+from tests.conformance.slurm.passes import PASSES, Event
 from tests.live.slurm.conftest import Cluster
 
 _RELEASED = "update_part: setting state_up to 3 "
@@ -41,18 +41,27 @@ def events(cluster: Cluster, since: int, until: float) -> list[Event]:
     until
         Seconds since the epoch.
     """
-    with (cluster.folder / "slurmctld.log").open("rb") as log:
-        log.seek(since)
-        text = log.read().decode("utf-8", "replace")
+    text = _log(cluster, since)
     return read(text[text.rindex(_RELEASED) :], until)
+
+
+def torn(cluster: Cluster, since: int) -> bool:
+    """Return whether a pass ran in the midst of the release, when only some partitions were up."""
+    text = _log(cluster, since)
+    amid = text[text.index(_RELEASED) : text.rindex(_RELEASED)].splitlines()
+    return any(_EVENTS[name].search(line.rstrip()) for name in PASSES for line in amid)
 
 
 def actions(cluster: Cluster, since: int) -> list[str]:
     """Return the lines of the log on what the controller started and preempted, for beside a difference."""
+    text = _log(cluster, since)
+    return [line for line in text[text.rindex(_RELEASED) :].splitlines() if _ACTIONS.search(line)]
+
+
+def _log(cluster: Cluster, since: int) -> str:
     with (cluster.folder / "slurmctld.log").open("rb") as log:
         log.seek(since)
-        text = log.read().decode("utf-8", "replace")
-    return [line for line in text[text.rindex(_RELEASED) :].splitlines() if _ACTIONS.search(line)]
+        return log.read().decode("utf-8", "replace")
 
 
 def read(text: str, until: float) -> list[Event]:
