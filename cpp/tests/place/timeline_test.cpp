@@ -32,6 +32,11 @@ TEST(Timeline, WhatIsOpenIsFreeInEverySpanAndMoreMayBeFreeLater) {
   EXPECT_EQ(timeline.open(120, 180, three, all), 200);
   EXPECT_EQ(all, nodes({64}));
   all = three;
+  EXPECT_EQ(timeline.open(120, 149, three, all), 200);  // by the first span behind it
+  EXPECT_EQ(all, nodes({64, 129}));
+  all = three;
+  EXPECT_EQ(timeline.open(100, 149, nodes({64, 129}), all), kNoTime);
+  all = three;
   EXPECT_EQ(timeline.open(200, 250, three, all), 300);
   EXPECT_EQ(all, nodes({0, 64}));
   all = three;
