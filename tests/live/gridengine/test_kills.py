@@ -51,7 +51,7 @@ def test_fifty_kills(cell: Cell, tmp_path: Path, capsys: pytest.CaptureFixture[s
             high.append(cell.submit("-p", "100", "-R", "y", seconds=1))
         options = {"action": allowed(cell, low, migrating, number % 3 == 2), "start": START}
         moment = chance.choice(MOMENTS)
-        before, until = written(text_of(tmp_path), moment), time.monotonic() + 60
+        before, until = written(text_of(tmp_path), moment), time.monotonic() + 180
         driver = spawn.Process(target=drive.run, args=(cell.names, str(tmp_path), 0, options))
         driver.start()
         while written(text_of(tmp_path), moment) == before and time.monotonic() < until:

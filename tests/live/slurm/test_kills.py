@@ -57,7 +57,7 @@ def test_fifty_kills(
         driver.start()
         if number % 2:  # in the midst of a step
             moment = chance.choice(MOMENTS)
-            before, until = written(text_of(tmp_path), moment), time.monotonic() + 60
+            before, until = written(text_of(tmp_path), moment), time.monotonic() + 180
             while written(text_of(tmp_path), moment) == before and time.monotonic() < until:
                 driver.join(0.002)
             driver.join(chance.uniform(0.0, 0.15))
@@ -124,8 +124,8 @@ def test_fifty_kills(
         if line["kind"] == "end":
             assert line["why"]
             if line["outcome"] == "started":
-                served = jobs[steps[line["step"]]["beneficiary"]]
-                assert served["job_state"] in ("RUNNING", "COMPLETING", "COMPLETED")
+                served = jobs.get(steps[line["step"]]["beneficiary"])  # long after its end Slurm forgets it
+                assert served is None or served["job_state"] in ("RUNNING", "COMPLETING", "COMPLETED")
     assert set(steps) == {x["step"] for x in lines if x["kind"] == "end"}
 
 
