@@ -23,11 +23,11 @@ CODES: Mapping[str, str] = {
     "priority_strong_guarantee_adjustment_pools_without_donor": (
         "Pools have a priority strong guarantee, but no pool above them donates; they count as regular."
     ),
-    "state_pool_left": "The state holds a pool that the snapshot has not; what it held is dropped.",
+    "state_pool_left": "The state holds a pool that is not in the snapshot; what it held is dropped.",
     "state_element_left": (
-        "The state holds pools or operations that the snapshot has not; how long they had waited is dropped."
+        "The state holds pools or operations that are not in the snapshot; how long they had waited is dropped."
     ),
-    "state_node_left": "The state holds nodes that the snapshot has not; their clocks are dropped.",
+    "state_node_left": "The state holds nodes that are not in the snapshot; their clocks are dropped.",
     "state_settings_changed": (
         "The state was left by an update with other settings; volumes and clocks are taken over, the rest"
         " is computed anew."
@@ -51,7 +51,7 @@ CODES: Mapping[str, str] = {
         ' `victim_cost` "given".'
     ),
     "main_resource_absent": (
-        "The main resource is none of the snapshot's resources, so no missing guarantee is implied."
+        "The main resource is not among the snapshot's resources, so no missing guarantee is implied."
     ),
     "slurm_share_unknown": (
         "The fair share factor counts, but the settings' `shares` have no row of the account and user of some"
@@ -83,7 +83,7 @@ CODES: Mapping[str, str] = {
     ),
     "slurm_left_out": "Slurm has jobs that wait and ask for nothing in the snapshot.",
     "slurm_assumed": "Slurm's texts lack something that its rules need; this is assumed.",
-    "slurm_not_read": "Slurm's configuration has parts that play no part in a plan.",
+    "slurm_not_read": "Slurm's configuration has settings that do not affect plans.",
     "preemption_request_accepted": (
         "A request for preemption is accepted; the next scheduling run carries it out, if it is needed then."
     ),
@@ -97,10 +97,10 @@ CODES: Mapping[str, str] = {
     "yunikorn_differs": (
         "The configuration differs from the queues that YuniKorn has; what is configured counts."
     ),
-    "yunikorn_not_read": "The configuration has parts that play no part in a plan, or none in YuniKorn.",
+    "yunikorn_not_read": "The configuration has settings that do not affect plans, or that YuniKorn ignores.",
     "gridengine_left_out": "Grid Engine has jobs that are not in the snapshot.",
     "gridengine_assumed": "Grid Engine's texts lack something that its rules need; this is assumed.",
-    "gridengine_not_read": "Grid Engine's configuration has parts that play no part in a plan.",
+    "gridengine_not_read": "Grid Engine's configuration has settings that do not affect plans.",
     "now_in_milliseconds": (
         "The instant of the snapshot is in milliseconds, or in the year 5138 or later; times are seconds."
     ),
@@ -128,13 +128,13 @@ CODES: Mapping[str, str] = {
         "Durations among the settings are whole thousands of seconds, as YTsaurus' own configuration has"
         " milliseconds; settings are seconds."
     ),
-    "ytsaurus_not_read": "A pool tree's configuration has keys that play no part in a plan.",
+    "ytsaurus_not_read": "A pool tree's configuration has keys that do not affect plans.",
     "never_fits": (
         "Requests can never start, whatever else runs: they need more than any node has on which they may"
         " run, more at once than all nodes have, or more than a limit above them admits."
     ),
-    "fields_not_read": "Rows have values that play no part in the plan.",
-    "settings_not_read": "The policy has settings other than the defaults that play no part in the plan.",
+    "fields_not_read": "Rows have values that do not affect the plan.",
+    "settings_not_read": "The policy has settings other than the defaults that do not affect the plan.",
 }
 """Code of a diagnostic to what it means. A code never changes its meaning."""
 

@@ -92,7 +92,7 @@ def replay_commands(commands: argparse._SubParsersAction[Parser]) -> None:
         "--resume",
         metavar="FILE",
         type=File("lines are added to it"),
-        help="file of finished points, which are not run again",
+        help="file that records finished points; a rerun skips them",
     )
     sweep.add_argument("--workers", type=Whole(1), metavar="N", help="runs at a time; default: processors")
     plans = sweep.add_argument_group("of a snapshot")
@@ -146,7 +146,7 @@ def _trace_options(command: Parser, kinds: tuple[str, ...], what: str, suffixes:
         metavar="NAME=TIME",
         help="clock of the system, such as heartbeat_period=2s or bf_interval=30; several times",
     )
-    command.add_argument("--nodes", type=Whole(1), metavar="N", help="so many equal nodes")
+    command.add_argument("--nodes", type=Whole(1), metavar="N", help="number of identical nodes")
     command.add_argument(
         "--capacity",
         action="append",

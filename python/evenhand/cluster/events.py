@@ -38,7 +38,7 @@ Name = str | int
 
 @dataclass(frozen=True, slots=True)
 class Time:
-    """It is a later instant now.
+    """Advance the clock.
 
     Attributes
     ----------

@@ -66,7 +66,7 @@ def plan(
         One of `evenhand.policies`.
     state : State, optional
         What the plan before left (``plan.state``): clocks of starvation and of nodes, volumes. Without
-        it nothing has waited yet, so the first plan of a cluster only stamps clocks.
+        it nothing has waited yet, so the first plan of a cluster only starts the waiting clocks.
     on : trigger, optional
         What the policy acts on: ``eh.Round()``, ``eh.Heartbeat(node)`` or a list of heartbeats, each of
         which sees what those before it decided; by default the policy's own.
@@ -75,8 +75,8 @@ def plan(
         (allocation → group) that stand in the place of what would be computed. Of YuniKorn: see
         `evenhand.systems.yunikorn.policy.YuniKorn.plan`.
     as_if_waiting : float, str or timedelta, optional
-        In the place of a state: for how long all has been as it is now. What is below its fair share has
-        waited for so long (seconds, or text such as "10m"), and nothing was preempted meanwhile.
+        Instead of a state: assume that nothing has changed for this long (seconds, or text such as "10m").
+        What is below its fair share has waited for that time, and nothing was preempted in it.
 
     Returns
     -------

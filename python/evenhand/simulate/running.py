@@ -68,9 +68,8 @@ class Simulation:
         they are ever farther from each other, so that a run of any length has few. 0: none. What pools and
         operations lacked is summed over samples: where there are thousands of pools, say how often.
     give_up_after : int
-        How often an operation may lose all that it has done, while nothing gets done, before a run without
-        ``until`` ends with an error; likewise how many updates may pass while something waits and nothing
-        runs or comes. At least 2.
+        How many times an operation may lose all its work without progress before a run without ``until`` ends
+        with an error; likewise how many updates may pass while something waits and nothing runs or arrives. At least 2.
     **clocks
         When the system acts: see `CLOCKS` of the policy.
 
@@ -369,7 +368,7 @@ class Simulation:
         Raises
         ------
         InputError
-            If it is no saved run, one of another version, which might come to something else, or not whole.
+            If it is not a saved run, is incomplete, or comes from another version, whose results may differ.
         OSError
             If it cannot be read.
         """

@@ -68,13 +68,13 @@ class Policy:
     #: Model of the settings.
     model: ClassVar[type[CheckedSettings]]
 
-    #: When it acts in a simulation: seconds by name, which `evenhand.simulate` takes.
+    #: Names and defaults (seconds) of the intervals at which a simulation runs it.
     CLOCKS: ClassVar[Mapping[str, float]] = {}
 
-    #: What it does again and again in a simulation, where nothing happens.
+    #: What a simulation counts where nothing happens: its updates, passes, cycles or runs.
     ROUNDS: ClassVar[str] = "scheduling runs"
 
-    #: Settings, by name, of which a simulation can tell when their values lead to something else.
+    #: Settings, by name, whose effect on a run can be detected, so that equal runs are shared.
     SHARED: ClassVar[Mapping[str, str]] = {}
 
     #: What a plan of it answers to who asks for fair shares that it has not.

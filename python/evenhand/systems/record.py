@@ -68,7 +68,7 @@ class System:
     policy_at : str
         Its policy.
     triggers : tuple of type
-        What its policy acts on; the first, which takes no argument, if nothing is said.
+        Triggers that the policy accepts; the first, which takes no argument, is the default.
     reads : mapping of str to mapping of str to str
         Table to field to how it is read, in a few words, beside names, order and settings. What is not read
         is left out.

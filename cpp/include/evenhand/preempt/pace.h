@@ -3,7 +3,7 @@
 //
 // All spans are closed at their beginning and open at their end: a cooldown of T protects from the
 // preemption until just before T has passed, a victim counts for just under an hour. Hours of the
-// day are those of the clock on the wall of their time zone. O(depth) a question.
+// day are local time in the given zone. O(depth) a question.
 #pragma once
 
 #include <span>

@@ -50,7 +50,7 @@ class Reading:
     settings : mapping
         Settings of the policy that the configuration makes; durations are seconds.
     diagnostics : tuple of Diagnostic
-        Keys that play no part in a plan, or that nothing here knows.
+        Keys that do not affect plans, or that Evenhand does not know.
     """
 
     settings: Mapping[str, Any]

@@ -138,7 +138,7 @@ class Builder:
         return {**row, "settings": settings} if settings else row
 
     def _note_config(self) -> None:
-        """Say which parts of the configuration play no part in a plan."""
+        """Report the settings of the configuration that do not affect plans."""
         if self.config is None:
             return
         for queue in self.config.root.tree():
