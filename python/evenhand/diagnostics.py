@@ -25,7 +25,7 @@ CODES: Mapping[str, str] = {
     ),
     "state_pool_left": "The state holds a pool that is not in the snapshot; what it held is dropped.",
     "state_element_left": (
-        "The state holds pools or operations that are not in the snapshot; how long they had waited is dropped."
+        "The state holds pools or operations that are not in the snapshot; their waiting times are dropped."
     ),
     "state_node_left": "The state holds nodes that are not in the snapshot; their clocks are dropped.",
     "state_settings_changed": (

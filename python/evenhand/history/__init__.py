@@ -1,4 +1,4 @@
-"""Past usage of users and pools, and what Slurm, Grid Engine and Backend.AI make of it: decayed usage and fair share factors.
+"""Past usage of users and pools: decay, and the factors of Slurm, Grid Engine and Backend.AI.
 
 `slurm` (classic fair share and Fair Tree), `gridengine` (share tree, tickets) and `backendai` (normalised
 usage and factor) read a `ShareTree` or columns; `Decay` and `DecayedUsage` make old usage count less.

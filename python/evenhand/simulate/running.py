@@ -69,7 +69,8 @@ class Simulation:
         operations lacked is summed over samples: where there are thousands of pools, say how often.
     give_up_after : int
         How many times an operation may lose all its work without progress before a run without ``until`` ends
-        with an error; likewise how many updates may pass while something waits and nothing runs or arrives. At least 2.
+        with an error; likewise how many updates may pass while something waits and nothing runs or
+        arrives. At least 2.
     **clocks
         When the system acts: see `CLOCKS` of the policy.
 
