@@ -48,7 +48,7 @@ def explain_spared(facts: Facts, row: int) -> Explanation:
     rows: dict[str, Any] = {}
     numbers: dict[str, Any] = {}
     code = int(facts.plan.groups.codes[row])
-    looked_at, found, because = _outcomes(facts, "allocation", row, operation)
+    looked_at, found, because, _ = _outcomes(facts, "allocation", row, operation)
     if because:
         first = first.removesuffix(".") + because
     elif looked_at and state in (("running",) if facts.shared else ("running", "preempted")):
@@ -121,7 +121,9 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
     said = [facts.standing(facts.pools + operation)]
     after = facts.claim(operation)
     refused = facts.refusal(row)
-    looked_at, found, because = _outcomes(facts, "request", row, operation)
+    looked_at, found, because, lead = _outcomes(
+        facts, "request", row, operation, refused.rule if refused else ""
+    )
     alone = first
     if because:
         first = first.removesuffix(".") + because
@@ -157,7 +159,7 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
     numbers: dict[str, Any] = {"needed": needed, "count": count, **facts.order(operation)}
     if refused:
         numbers |= {**refused.numbers, **compared}
-    numbers |= looked_at[0].get("compared", {}) if because else moved
+    numbers |= looked_at[lead].get("compared", {}) if because else moved
     every = (Claim(verdict, first, numbers), *said, *after, *found)
     rows: dict[str, Any] = {"needed": needed}
     if looked_at and looked_at[0]["missing"]:
@@ -228,12 +230,13 @@ def _kept_for(facts: Facts, row: int) -> str:
 
 
 def _outcomes(
-    facts: Facts, what: Literal["request", "allocation"], row: int, operation: int
-) -> tuple[list[dict[str, Any]], list[Claim], str]:
+    facts: Facts, what: Literal["request", "allocation"], row: int, operation: int, verdict: str = ""
+) -> tuple[list[dict[str, Any]], list[Claim], str, int]:
     """Return one object and one claim a kind of outcome, in the order in which they first came.
 
     That there was nothing to repair comes last, and is not said where there is more to say. What a policy
-    says of the first in its own words is not among the claims: it ends the first sentence.
+    says of the verdict in its own words, else of the first, is not among the claims: it ends the first
+    sentence. Last comes which one that is.
     """
     trace = facts.plan._trace(what, row)
     kinds: dict[tuple[int, int], list[int]] = {}
@@ -244,7 +247,10 @@ def _outcomes(
     found: list[Claim] = []
     because, begins, said = "", "", 0
     nothing = OUTCOMES.index("no_violation")
-    for (stage, outcome), rows in sorted(kinds.items(), key=lambda kind: kind[0][1] == nothing):
+    every_kind = sorted(kinds.items(), key=lambda kind: kind[0][1] == nothing)
+    codes = [OUTCOMES[outcome] for (_, outcome), _ in every_kind]
+    lead = codes.index(verdict) if verdict in codes else 0
+    for (stage, outcome), rows in every_kind:
         lacks = np.maximum(trace["numbers"][rows], 0)
         nearest = rows[int(np.argmin((lacks / total).max(axis=1, initial=0.0)))]
         code = OUTCOMES[outcome]
@@ -268,7 +274,7 @@ def _outcomes(
             compared = {"compared": numbers} if numbers else {}
             text = _outcome(facts, what, row, stage, code, len(rows), {**event, **compared}, operation)
             found.append(Claim(code, text, every))
-        elif len(looked_at) == 1:
+        elif len(looked_at) == lead + 1:
             begins = told.text
             asks = f" for {told.asks}" if told.asks else ""
             because = f"{asks}: {told.text}{_nearest(len(rows))}."
@@ -278,7 +284,7 @@ def _outcomes(
         found += [Claim(code, sentence(one), told.numbers) for one in told.sentences]
     if said > _MOST:
         found.append(Claim("more", f"{said - _MOST} more kinds of outcomes are in looked_at."))
-    return looked_at, found, because
+    return looked_at, found, because, lead
 
 
 def _nearest(times: int) -> str:

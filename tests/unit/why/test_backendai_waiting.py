@@ -78,9 +78,8 @@ def test_other_rules_name_their_settings() -> None:
         " not_a_victim only batch sessions are preempted."
     )
     assert spared(group(), preemption_min_runtime=90) == (
-        "its session has run for 60 s, less than preemption_min_runtime (90 s); it may be preempted from"
-        " 130 s"
-        " (in 30 s) on."
+        "its session has run for 60 s, less than preemption_min_runtime (90 s), which spares it until"
+        " 130 s (in 30 s)."
     )
     data = of(group(), "operations", "b", settings={"started": False})
     assert spared(data, preemption_min_runtime=1) == (
@@ -196,8 +195,8 @@ def test_a_session_preempts_nothing_of_its_own() -> None:
         (
             {"spare_if_ran_less_than": 90},
             (
-                "its session began at 40 s (60 s ago), and spare_if_ran_less_than is 90 s; it may be"
-                " preempted from 130 s (in 30 s) on"
+                "its session began at 40 s (60 s ago), and spare_if_ran_less_than is 90 s, which"
+                " spares it until 130 s (in 30 s)"
             ),
         ),
         (
@@ -223,10 +222,8 @@ def test_a_cooldown_is_told_since_when_and_until_when() -> None:
     later = eh.plan(eh.Snapshot.from_dict(group(now=130)), policy, made.state)
     check_explanations(later)
     assert later.why_not("b-k").summary.endswith(
-        ": its session was preempted too recently, at 100 s (30 s ago), and victim_cooldown is 100 s; it"
-        " may be preempted"
-        " from"
-        " 200 s (in 70 s) on."
+        ": its session was preempted too recently, at 100 s (30 s ago), and victim_cooldown is 100 s,"
+        " which spares it until 200 s (in 70 s)."
     )
 
 

@@ -59,7 +59,8 @@ def test_the_threshold_of_the_stage_is_named() -> None:
     plan = eh.plan(two(), AGGRESSIVE, as_if_waiting="1h")
     said = plan.why("ana-3").summary
     setting = "aggressive_preemption_satisfaction_threshold"
-    assert f"within 0.2 of its operation's fair share ({setting}) it would have been spared" in said
+    of = f"its operation's fair share ({setting})"
+    assert f"within 0.2 of {of} the aggressive stage would not have taken it" in said
     assert "(preemption_satisfaction_threshold)" not in said
     for threshold, goes in ((5.0, True), (1.0, True)):
         other = AGGRESSIVE.replace(preemption_satisfaction_threshold=threshold)
@@ -255,3 +256,189 @@ def test_where_no_node_was_tried_none_is_the_best() -> None:
     said = text(eh.plan(rows, eh.policies.Slurm()).why("j"))
     assert "1 lic was missing." in said
     assert "Nodes tried" not in said
+
+
+# --- YuniKorn
+
+QUEUES = [{"name": "dev", "strong_guarantee": {"cpu": 1}}, {"name": "prod", "strong_guarantee": {"cpu": 3}}]
+IN_QUEUES = [{"name": "d", "pool": "dev"}, {"name": "p", "pool": "prod"}]
+RUNNING = [(f"d{i}", "d", "n1", 1.0) for i in range(4)]
+
+
+def asks(count: int = 5, **settings: Any) -> eh.Plan:
+    """All of a node is dev's, and prod, which is owed three of four, waits."""
+    waits = {"name": "ask", "operation": "p", "count": count, "submit_time": 10}
+    rows = snapshot([node("n1", 4)], IN_QUEUES, RUNNING, [waits], pools=QUEUES)
+    return eh.plan(rows, eh.policies.YuniKorn(**settings))
+
+
+def begun(plan: eh.Plan) -> int:
+    return sum(d.action == "start" for d in plan.decisions)
+
+
+@pytest.mark.parametrize("policies", [("inter_queue", "intra_queue"), ("intra_queue", "inter_queue")])
+@pytest.mark.parametrize(("limit", "starts"), [(0.1, 1), (0.25, 1), (0.26, 2), ({"cpu": 2.5}, 3), ({}, 3)])
+def test_a_policy_that_its_limit_ended_is_why_an_ask_waits(limit: Any, starts: int, policies: Any) -> None:
+    """Not that no victims make room: with another limit more of the same leave."""
+    plan = asks(limit=limit, policies=policies)
+    assert begun(plan) == starts
+    cut = starts < 3
+    (refusal,) = plan.refusals
+    assert (refusal.rule == "cycle_full") == cut
+    said = plan.why_not("ask", table="requests")
+    assert said.code == refusal.rule
+    assert ("policy inter_queue ended while it still waited" in said.summary) == cut
+    spared = text(plan.why_not("d0"))
+    assert ("Policy inter_queue ended while request ask still waited" in spared) == cut
+    if cut:
+        assert said.numbers["came_to"] == {"cpu": starts}
+        ends = 4 * limit if isinstance(limit, float) else limit["cpu"]
+        assert said.numbers["ends_at"] == {"cpu": ends}
+        assert "missing" not in refusal.numbers
+    elif limit == {}:
+        assert "limit" not in text(said)
+
+
+def test_the_last_copy_that_fits_below_the_limit_is_placed() -> None:
+    """The policy ends with it, and nothing waits."""
+    plan = asks(count=1, limit=0.25)
+    assert not plan.refusals
+    assert "limit" not in text(plan.why_not("d0"))
+
+
+def test_victims_that_were_taken_cheapest_first_are_not_called_all() -> None:
+    """The cheap one leaves no surplus for the one that would do alone."""
+    rows = [("wide", "d", "n1", 2.0), ("slim", "d", "n1", 1.0)]
+    queues = [
+        {"name": "dev", "strong_guarantee": {"cpu": 1}},
+        {"name": "prod", "strong_guarantee": {"cpu": 2}},
+    ]
+    waits = {"name": "ask", "operation": "p", "resources": {"cpu": 2}}
+
+    def plan(**first: Any) -> eh.Plan:
+        data = snapshot([node("n1", 3)], IN_QUEUES, rows, [waits], pools=queues).to_dict()
+        data["allocations"][1] |= first
+        return eh.plan(eh.Snapshot.from_dict(data), eh.policies.YuniKorn(limit={}))
+
+    said = plan().why_not("ask", table="requests")
+    assert said.code == "no_room_even_with_victims"
+    assert "policy inter_queue the search for victims found none of other queues that make room" in text(said)
+    assert [d.allocation for d in plan(start_time=9).decisions.victims] == ["wide"]
+
+
+def test_a_drained_node_is_named_and_not_a_share() -> None:
+    asked = {"name": "r", "operation": "p"}
+
+    def plan(on: str = "", **drained: Any) -> eh.Explanation:
+        rows = [node("n1", 4, schedulable=False), node("n2", 4, **drained)]
+        more = {"required_node": on} if on else {}
+        made = snapshot(rows, IN_QUEUES, [], [asked | more], pools=QUEUES)
+        return eh.plan(made, eh.policies.YuniKorn()).why_not("r")
+
+    both = plan(schedulable=False)
+    assert both.code == "node_not_schedulable"
+    assert both.summary.endswith(": each node where it could run takes nothing new (schedulable false).")
+    assert "has its ideal share" in text(both)
+
+
+@pytest.mark.parametrize(("own", "was"), [({"priority": 0}, 0), ({}, 2)])
+def test_a_priority_is_called_the_allocations(own: dict[str, int], was: int) -> None:
+    """That of its operation may be another, and is said, too."""
+
+    def plan(**row: Any) -> eh.Plan:
+        jobs = [
+            {"name": "o", "pool": "prod", "priority": 2},
+            {"name": "new", "pool": "prod", "priority": 3},
+        ]
+        waits = {"name": "r", "operation": "new"}
+        made = snapshot([node("n1", 1)], jobs, [("x", "o", "n1", 1.0)], [waits], pools=QUEUES).to_dict()
+        made["allocations"][0] |= row
+        return eh.plan(eh.Snapshot.from_dict(made), eh.policies.YuniKorn())
+
+    said = plan(**own).why("x").summary
+    of_it = f"the allocation's priority was {was}"
+    assert said.endswith(f"; {of_it}, and with 3 or more it would not leave for this request.")
+    for priority, leaves in ((2, True), (3, False)):
+        assert bool(plan(priority=priority).decisions.victims) == leaves
+
+
+# --- Backend.AI
+
+
+def test_another_session_may_take_what_this_one_may_not() -> None:
+    def plan(own: int) -> eh.Plan:
+        rows = [("p2", 20, 2), ("p0", 10, 3), ("s1", 1, own), ("s2", 1, 1)]
+        jobs = [{"name": n, "priority": p, "settings": {"job_priority": j}} for n, p, j in rows]
+        waits = [{"name": f"{n}-r", "operation": n, "submit_time": i} for i, n in enumerate(("p2", "p0"))]
+        policy = eh.policies.BackendAI(
+            preemption_key="job_priority",
+            victim_threshold="none",
+            preemptors="every",
+            blocked_by="lack_of_resources",
+        )
+        running = [("s1-k", "s1", "n1", 1.0), ("s2-k", "s2", "n1", 1.0)]
+        return eh.plan(snapshot([node("n1", 2)], jobs, running, waits), policy)
+
+    first = plan(0).why("s1-k").summary
+    assert first.endswith("; with job priority 2 or more it would not leave for operation p2.")
+    other = next(d for d in plan(2).decisions.victims if d.allocation == "s1-k")
+    assert other.beneficiary
+    assert other.beneficiary.operation == "p0"
+
+
+def test_above_the_threshold_nothing_takes_it() -> None:
+    def plan(priority: int) -> eh.Plan:
+        jobs = [{"name": "u", "priority": 50}, {"name": "s", "priority": priority}]
+        rows = snapshot([node("n1", 1)], jobs, [("s-k", "s", "n1", 1.0)], [{"name": "u-r", "operation": "u"}])
+        return eh.plan(rows, eh.policies.BackendAI(preemptible_priority=5))
+
+    said = plan(5).why("s-k").summary
+    assert said.endswith("; with priority 6 or more it would have been spared (preemptible_priority is 5).")
+    assert not plan(6).decisions.victims
+
+
+_LATER = ", submitted later (at 1 s (16 min 39 s ago), this one at 0 s (16 min 40 s ago); sequencer lifo),"
+_FIRST = ", submitted earlier (at 0 s (16 min 40 s ago), this one at 1 s (16 min 39 s ago)),"
+
+
+@pytest.mark.parametrize(
+    ("settings", "rows", "why"),
+    [
+        ({}, ({}, {}), _FIRST),
+        ({}, ({"priority": 11}, {}), ""),
+        (
+            {"sequencer": "lifo"},
+            ({}, {}),
+            _LATER,
+        ),
+        (
+            {"sequencer": "drf"},
+            ({"user": "x"}, {"user": "y"}),
+            ", of a user who has less of the cluster (0, this one's 0.5; sequencer drf),",
+        ),
+        ({"sequencer": "drf"}, ({"user": "x"}, {"user": "x"}), _FIRST),
+    ],
+)
+def test_what_puts_one_before_the_other_is_said(settings: Any, rows: Any, why: str) -> None:
+    names = ("first", "late")
+    jobs = [{"name": n, "priority": 10} | row for n, row in zip(names, rows, strict=True)]
+    jobs += [{"name": "runs", "priority": 10, "user": "y"}]
+    waits = [
+        {"name": f"{n}-r", "operation": n, "submit_time": i, "resources": {"cpu": 3}}
+        for i, n in enumerate(names)
+    ]
+    made = snapshot([node("n1", 2)], jobs, [("runs-k", "runs", "n1", 1.0)], waits)
+    plan = eh.plan(made, eh.policies.BackendAI(**settings))
+    behind = next(r.request for r in plan.refusals if r.rule == "behind_first_waiting")
+    said = plan.why_not(behind).summary
+    assert f" is before it in the queue{why} and cannot start yet; operation " in said
+
+
+def test_what_is_equal_in_all_goes_in_canonical_order() -> None:
+    jobs = [{"name": n, "priority": 10} for n in ("b", "a")]
+    waits = [{"name": f"{n}-r", "operation": n, "resources": {"cpu": 3}} for n in ("b", "a")]
+    plan = eh.plan(snapshot([node("n1", 2)], jobs, [], waits), eh.policies.BackendAI())
+    said = plan.why_not("b-r").summary
+    assert (
+        "is before it in the queue, in canonical order, as they have the same priority and time, and" in said
+    )

@@ -53,8 +53,8 @@ def test_a_victim_is_told_which_threshold_would_have_spared_it_and_what_chose_it
     why = planned(FULL, given=STARVING).why("a3")
     assert why.summary == (
         "Allocation a3 of operation a leaves node n: 4 cpu more is needed there for request r of b, in the"
-        " preemptive stage; within its operation's fair share (preemption_satisfaction_threshold) it would"
-        " have been spared."
+        " preemptive stage; within its operation's fair share (preemption_satisfaction_threshold) the"
+        " preemptive stage would not have taken it."
     )
     assert why.numbers["preemption_satisfaction_threshold"] == 1
     assert (why.numbers["place"], why.numbers["candidates"], why.numbers["began"]) == (1, 1, 3)
@@ -74,7 +74,7 @@ def test_the_newest_of_several_is_told_its_place() -> None:
     assert (
         "Of 8 that the stage might take there it was number 2: the most preemptible first" in why.sentences[1]
     )
-    assert "would have been spared" not in why.summary  # the groups were given, no threshold cut them
+    assert "within" not in why.summary  # the groups were given, no threshold cut them
     saved = planned(data, given=plan.given, order_key="last_progress").why("a6").sentences[1]
     assert "of those the newest, or with the latest saved progress (its last job began" in saved
 
@@ -84,18 +84,18 @@ def test_the_newest_of_several_is_told_its_place() -> None:
     [
         (
             {**FULL, "operations": [{"name": "a", "limits": {"cpu": 5}}, {"name": "b"}]},
-            "operation a is over its limits, 8 of 5 cpu; within these limits it would have been spared.",
+            "operation a is over its limits, 8 of 5 cpu; within these limits nothing would leave for them.",
         ),
         (
             cluster({"cpu": 8}, [row("a1", "a", cpu=6), row("a3", "a", cpu=4)], []),
-            "2 cpu too much; on a node with that much more it would have been spared.",
+            "2 cpu too much; on a node with that much more it would not leave for that.",
         ),
         (
             {
                 **FULL,
                 "operations": [{"name": "a", "settings": {"preemption_mode": "graceful"}}, {"name": "b"}],
             },
-            "with preemption_mode normal it would have been spared unless its room is needed.",
+            "with preemption_mode normal it would not leave for that.",
         ),
     ],
     ids=["limits", "overcommit", "graceful"],
@@ -276,7 +276,7 @@ def test_a_threshold_of_nothing_spares_nothing() -> None:
     plan = planned(FULL, given=given, **thresholds)
     victims = [plan.why(d.allocation) for d in plan.decisions.victims]
     assert [one.code for one in victims] == ["aggressive_preemption"]
-    assert "would have been spared" not in victims[0].summary
+    assert "within" not in victims[0].summary
 
 
 def test_a_pool_is_named_once() -> None:

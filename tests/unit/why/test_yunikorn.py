@@ -38,7 +38,7 @@ def test_a_victim_of_another_queue_is_told_what_its_queue_keeps() -> None:
     assert why.summary == (
         "Allocation d3 of operation d leaves node n: 1 cpu more is needed there for request ask of p,"
         " whose queue is below its ideal share; its queue dev used 4 of 2 cpu that its ideal share and"
-        " its guarantee keep, and within them it would have been spared."
+        " its guarantee keep, and a queue within them gives nothing to others."
     )
     assert why.numbers["queue"] == "dev"
     assert (why.numbers["used"], why.numbers["keeps"]) == ({"cpu": 4}, {"cpu": 2})
@@ -56,7 +56,7 @@ def test_a_victim_of_its_own_queue_is_told_which_priority_would_have_spared_it()
     why = plan.why("d3")
     assert why.summary.endswith(
         "for request ask of p, which has a higher priority in the same queue;"
-        " its priority was 0, and with 5 or more it would have been spared."
+        " the allocation's priority was 0, and with 5 or more it would not leave for this request."
     )
     assert (why.numbers["priority"], why.numbers["asking_priority"]) == (0, 5)
     kept = planned(
@@ -79,7 +79,7 @@ def test_a_victim_on_a_required_node_is_told_which_priority_would_have_spared_it
     plan = planned(cluster(requests=[{**ONE, "required_node": "n"}], nodes=nodes), per_ask())
     assert plan.why("d3").summary == (
         "Allocation d3 of operation d leaves node n: request ask of p can run on no other node;"
-        " its priority was 0, and above 0 it would have been spared."
+        " the allocation's priority was 0, and above 0 it would not leave for this request."
     )
 
 
@@ -99,8 +99,8 @@ def test_an_ask_whose_victims_leave_says_for_which_it_waits() -> None:
 def test_an_ask_that_may_not_preempt_yet_says_since_when_and_from_when_it_may() -> None:
     plan = planned(cluster(requests=[{**ONE, "submit_time": 90}]), per_ask())
     assert asked(plan) == (
-        "Request ask of operation p (1 cpu) did not start: it has waited since 90 s (10 s ago), and may"
-        " preempt from 120 s (in 20 s) on: preemption.delay of its queue is 30 s."
+        "Request ask of operation p (1 cpu) did not start: it has waited since 90 s (10 s ago), and"
+        " preemption.delay of its queue, 30 s, is over at 120 s (in 20 s)."
     )
     never = cluster(requests=[{**ONE, "settings": {"allow_preempt_other": False}}])
     assert asked(planned(never, per_ask())).endswith("it may never preempt: it has allow_preempt_other off.")
@@ -109,7 +109,8 @@ def test_an_ask_that_may_not_preempt_yet_says_since_when_and_from_when_it_may() 
 def test_an_ask_beyond_its_guarantee_says_what_it_is_owed() -> None:
     plan = planned(cluster(requests=[{**ONE, "resources": {"cpu": 3}}]), per_ask())
     assert asked(plan).endswith(
-        "guarantees owe its queue prod 2 cpu more, less than it asks for, even if all left that may leave."
+        "guarantees owe its queue prod 2 cpu more, less than it asks for, and even if all left that may leave"
+        " it would not be within them."
     )
     bare = cluster(pools=[{"name": "dev"}, {"name": "prod"}])
     assert asked(planned(bare, per_ask())).endswith(
@@ -141,10 +142,9 @@ def test_a_maximum_is_named_with_its_queue_and_what_it_uses() -> None:
 
 def test_a_full_cycle_names_the_setting() -> None:
     plan = planned(cluster(), policy(limit={"cpu": 1}))
-    told = plan.why_not("ask", table="requests").sentences
-    assert (
-        "The cycle ended before it came to it: asks that others are preempted for add up to 1 cpu at most"
-        " (limit)." in told
+    assert asked(plan) == (
+        "Request ask of operation p (1 cpu, 2 times) starts 1 of 2 times only: policy inter_queue ended while"
+        " it still waited: what it had placed came to 1 cpu, and it ends at 1 cpu (limit is 1 cpu)."
     )
 
 
@@ -230,16 +230,17 @@ def test_shotgun_leaves_what_needs_its_node() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "left", "words"), [({"cpu": 1}, 1, "1 cpu"), (0.25, 1, "0.25 of the partition")]
+    ("limit", "ends", "words"), [({"cpu": 1}, 1, "1 cpu"), (0.2, 0.8, "0.2 of the partition")]
 )
-def test_shotgun_names_the_limit_that_ends_it(limit: Any, left: int, words: str) -> None:
+def test_shotgun_names_the_limit_that_ends_it(limit: Any, ends: float, words: str) -> None:
+    """Which the last one may exceed."""
     plan = surplus(limit=limit)
-    assert len(plan.decisions.victims) == left
+    assert len(plan.decisions.victims) == 1
     why = plan.why("d2")
     assert why.code == "cycle_full"
     assert why.summary == (
-        "Allocation d2 of operation d on node n was not preempted: as much leaves before it as may:"
-        f" {words} (limit)."
+        "Allocation d2 of operation d on node n was not preempted: what leaves before it comes to 1 cpu, and"
+        f" the cycle ends at {ends} cpu (limit is {words})."
     )
 
 
@@ -371,8 +372,8 @@ def test_a_node_and_a_queue_say_what_is_decided_there() -> None:
 @pytest.mark.parametrize(
     ("owed", "words", "beyond"),
     [
-        (2, "2 cpu beyond what guarantees keep, within which it would have been spared.", {"cpu": 2}),
-        (0, "none: within one it would have been spared.", {}),
+        (2, "2 cpu beyond what guarantees keep; a queue within them gives nothing to others.", {"cpu": 2}),
+        (0, "none; a queue within one gives nothing to others.", {}),
     ],
 )
 def test_a_victim_for_a_guarantee_reads_what_both_queues_are_owed(owed: int, words: str, beyond: Any) -> None:

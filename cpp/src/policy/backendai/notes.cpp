@@ -49,10 +49,12 @@ void Run::report_waiting(Recorder& recorder, const Entry& e, Outcome outcome) co
     case Outcome::kBehindFirstWaiting:
       if (e.ahead != kNoId) {
         facts.operations.emplace_back("reserved_before", e.ahead);
-      } else if (blocker_ != kNoId) {
-        facts.operations.emplace_back("behind", blocker_);
-        put(facts, "behind_itself", blocker_ == e.operation);
-        put(facts, "priority_of_behind", priority_[blocker_]);
+      } else if (blocker_ != kNone) {
+        const Id behind = queue[blocker_].operation;
+        facts.operations.emplace_back("behind", behind);
+        put(facts, "behind_itself", behind == e.operation);
+        put(facts, "priority_of_behind", priority_[behind]);
+        note_tie(facts, queue[blocker_], e);
       }
       break;
     case Outcome::kNotFirstInQueue:
@@ -111,6 +113,23 @@ void Run::report_running(Recorder& recorder, Id operation, const Attempt& a) con
     note_lack(facts, slot);
   }
   recorder.events.push_back(std::move(event));
+}
+
+// Of two of equal priority: what put one before the other in the queue; as `build_queue`.
+void Run::note_tie(Facts& facts, const Entry& before, const Entry& entry) const {
+  if (priority_[before.operation] != priority_[entry.operation]) return;
+  put(facts, "both_suspended", before.suspended && entry.suspended);
+  put(facts, "suspended_first", before.suspended != entry.suspended);
+  put(facts, "sequence_decides", before.sequence != entry.sequence);
+  put(facts, "part_of_before", before.sequence);
+  put(facts, "part_of_own", entry.sequence);
+  put(facts, "time_decides", before.since != entry.since);
+  const bool latest = set_.sequencer == Sequencer::kLifo && before.sequence != entry.sequence;
+  const auto time = [&](const Entry& e) {
+    return latest ? static_cast<Time>(-e.sequence) : e.since;
+  };
+  facts.times.emplace_back("before_time", time(before));
+  facts.times.emplace_back("own_time", time(entry));
 }
 
 // Until when the pace spares it.

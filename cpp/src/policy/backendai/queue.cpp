@@ -110,6 +110,8 @@ void Run::build_queue() {
   for (const Id o : operations_) {
     Entry entry;
     entry.operation = o;
+    entry.sequence = sequence[o];
+    entry.since = state_.operations().get(&OperationColumns::start_time, o);
     entry.missing.assign(width_, 0);
     entry.units = suspended_units(o);
     entry.suspended = true;
@@ -117,14 +119,12 @@ void Run::build_queue() {
     if (rows_.refused[o] != 0) continue;
     entry.units = waiting_units(o);
     entry.suspended = false;
+    entry.since = waits_since[o];
     if (!entry.units.empty()) queue.push_back(std::move(entry));
   }
   std::ranges::stable_sort(queue, [&](const Entry& x, const Entry& y) {
     const auto key = [&](const Entry& e) {
-      const Time since = e.suspended
-                             ? state_.operations().get(&OperationColumns::start_time, e.operation)
-                             : waits_since[e.operation];
-      return std::tuple(-priority_[e.operation], !e.suspended, sequence[e.operation], since);
+      return std::tuple(-priority_[e.operation], !e.suspended, e.sequence, e.since);
     };
     return key(x) < key(y);
   });

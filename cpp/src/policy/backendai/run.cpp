@@ -90,7 +90,7 @@ void Run::go() {
       continue;
     }
     if (entry.outcome == Outcome::kWaitsForVictims && set_.every_session_preempts) continue;
-    blocker_ = entry.operation;
+    blocker_ = i;
     return;  // what stands behind stays behind
   }
 }

@@ -33,6 +33,8 @@ struct Placement {
 struct Entry {
   Id operation = kNoId;
   bool suspended = false;
+  double sequence = 0;  // of equal priority the smaller one first, then the earlier
+  Time since = 0;
   std::vector<Unit> units;
   Outcome outcome = Outcome::kBehindFirstWaiting;
   Id failed = kNoId;       // the request that found no place
@@ -85,6 +87,7 @@ class Run {
 
  private:
   using Size = std::size_t;
+  static constexpr Size kNone = static_cast<Size>(-1);
   const ResourceSpace& resources() const noexcept { return state_.tables().resources; }
   OperationKind kind(Id operation) const noexcept {
     return state_.operations().get(&OperationColumns::kind, operation);
@@ -200,6 +203,7 @@ class Run {
   void report_waiting(Recorder& recorder, const Entry& entry, Outcome outcome) const;
   void report_running(Recorder& recorder, Id operation, const Attempt& attempt) const;
   void note_until(Facts& facts, const Spared& spared) const;
+  void note_tie(Facts& facts, const Entry& before, const Entry& entry) const;
   void note_state(Facts& facts, Id slot, Outcome outcome) const;
   void note_lack(Facts& facts, Id slot) const;
 
@@ -226,7 +230,7 @@ class Run {
   std::optional<Rooms> then_;  // once the victims of a session have gone and it has started
   Column<Amount> scratch_, needed_;
   Column<Id> collected_;  // the last candidates of `collect` in their order; when recording
-  Id blocker_ = kNoId;    // holds up the sessions behind it; kNoId: none does
+  Size blocker_ = kNone;  // its place in the queue: holds up the sessions behind it
   Id steps_ = 0;
 };
 

@@ -282,8 +282,12 @@ bool Cycles::try_allocate(Id request, For what) {
                   : what != For::kAllocation && why == Outcome::kNoFreeRoom
                       ? Outcome::kNoRoomEvenWithVictims
                       : why);
-    if (Facts* facts = last_fact(request, kNoId); facts != nullptr && asks && !may)
-      add_may_not_preempt(*facts, request);
+    if (Facts* facts = last_fact(request, kNoId); facts != nullptr && asks) {
+      if (!may) add_may_not_preempt(*facts, request);
+      if (may) facts->numbers.emplace_back("within_queue", what == For::kIntraQueue ? 1 : 0);
+    }
+    // Another policy came to its end before it: that no victims of these queues will do is not all.
+    if (cut_off_[request] != 0) ended_before(request, outcome_[request]);
     return false;
   }
   for (const Id place : victims_) {
@@ -402,24 +406,35 @@ void Cycles::preemption() {
       full = full || at_limit(total);
     }
     for (const Id request : part_.asks)
-      if (pending_[request] > 0 && masked_[request] == 0) passed_over(request, what);
+      if (pending_[request] > 0 && masked_[request] == 0) passed_over(request, what, total);
+    if (full && watched() != kNoId) watch_end(what, total);
   }
 }
 
 // It waits still: either the cycle had no more room for it, or its queue may not ask others.
-void Cycles::passed_over(Id request, For what) {
+void Cycles::passed_over(Id request, For what, const Column<Amount>& placed) {
   Outcome& outcome = outcome_[request];
-  if (outcome != Outcome::kCycleFull && outcome != Outcome::kQueueHasItsShare) return;
   const bool asks = entitled(leaf_of(request), request, what);
-  if (asks) cut_off_[request] = 1;
+  if (asks) {
+    cut_off_[request] = 1;
+    ended_before(request, outcome);
+  }
+  if (outcome != Outcome::kCycleFull && outcome != Outcome::kQueueHasItsShare) return;
   outcome = cut_off_[request] != 0 ? Outcome::kCycleFull : Outcome::kQueueHasItsShare;
   record(request, asks ? Outcome::kCycleFull : Outcome::kQueueHasItsShare);
   Facts* facts = last_fact(request, kNoId);
   if (facts == nullptr) return;
-  facts->numbers.emplace_back("limit_is_share", set_.limit.empty() ? 1 : 0);
   facts->numbers.emplace_back("within_queue", what == For::kIntraQueue ? 1 : 0);
+  if (asks) add_end(*facts, placed);
   const Column<Amount>& share = what == For::kIntraQueue ? shares_.below : shares_.most;
   if (!asks) add_share(*facts, request, share.row(leaf_of(request), width_));
+}
+
+// With another limit there might have been victims for it.
+void Cycles::ended_before(Id request, Outcome& outcome) {
+  if (outcome != Outcome::kNoRoomEvenWithVictims) return;
+  outcome = Outcome::kCycleFull;
+  std::fill_n(missing_.row(request, width_), width_, 0);
 }
 
 // Victims by what queues have too much of, as much as others claim; nobody asks and nothing starts.
@@ -457,6 +472,9 @@ void Cycles::shotgun() {
   if (slot == kNoId || slot >= part_.place_of.rows()) return;
   if (const Id at = part_.place_of[slot]; at != kNoId && at >= place)
     not_claimed(at, Outcome::kCycleFull, {}, claimed, nothing);
+  if (Facts* facts = last_fact(kNoId, slot);
+      facts != nullptr && recorder_->events.back().outcome == Outcome::kCycleFull)
+    add_end(*facts, total);
 }
 
 // May it leave for what queues claim still? Why not; kNotChosen: it may.
@@ -471,19 +489,6 @@ Outcome Cycles::claimable(Id place, const Column<Amount>& claimed, const Column<
   if (!may_give(part_.queue[place], gives, nothing.data())) return Outcome::kQueueKeepsIt;
   if (pace_.on()) spared = pace_.spared(state_, part_.slot[place]);
   return spared.why == Outcome::kTaken ? Outcome::kNotChosen : spared.why;
-}
-
-void Cycles::not_claimed(Id place, Outcome why, const Spared& spared, const Column<Amount>& claimed,
-                         const Column<Amount>& nothing) {
-  record_slot(kNoId, why, spared);
-  Facts* facts = last_fact(kNoId, part_.slot[place]);
-  if (facts == nullptr) return;
-  if (why == Outcome::kQueueKeepsIt) add_keeper(*facts, place, nothing.data());
-  if (why == Outcome::kNotACandidate) add_no_candidate(*facts, place, kNoId, For::kInterQueue);
-  if (why == Outcome::kCycleFull)
-    facts->numbers.emplace_back("limit_is_share", set_.limit.empty() ? 1 : 0);
-  const auto wanted = [&](Size r) { return claimed[r] > 0; };
-  if (why == Outcome::kFreesNothingUseful) add_amounts(*facts, "claimed", claimed.data(), wanted);
 }
 
 }  // namespace evenhand::yunikorn

@@ -62,7 +62,8 @@ class Cycles : public Run {
     return at_or(rows_.policy, part_.pool_of[queue], QueuePolicy::kDefault);
   }
   void add_may_not_preempt(Facts& facts, Id request) const;
-  void passed_over(Id request, For what);
+  void passed_over(Id request, For what, const Column<Amount>& placed);
+  void ended_before(Id request, Outcome& outcome);
   bool at_limit(const Column<Amount>& total) const;
   Outcome eligible(Id place, Id request, For what) const;
   void watch(Id request, For what);
@@ -73,6 +74,8 @@ class Cycles : public Run {
 
   // --- facts.cpp
   void add_share(Facts& facts, Id request, const Amount* share) const;
+  void add_end(Facts& facts, const Column<Amount>& came_to) const;
+  void watch_end(For what, const Column<Amount>& placed);
   void add_surplus(Facts& facts, Id place) const;
   void add_keeper(Facts& facts, Id place, const Amount* wants) const;
   void add_place(Facts& facts, Id place, Id request, For what) const;

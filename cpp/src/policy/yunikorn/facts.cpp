@@ -51,6 +51,43 @@ void Cycles::add_share(Facts& facts, Id request, const Amount* share) const {
   add_amounts(facts, "ideal", share, asked);
 }
 
+// What a policy had come to where it ended, and at how much it ends, of what reached that.
+void Cycles::add_end(Facts& facts, const Column<Amount>& came_to) const {
+  const auto reached = [&](Size r) { return bound_[r] != kNoLimit && came_to[r] >= bound_[r]; };
+  facts.numbers.emplace_back("limit_is_share", set_.limit.empty() ? 1 : 0);
+  add_amounts(facts, "came_to", came_to.data(), reached);
+  add_amounts(facts, "ends_at", bound_.data(), reached);
+}
+
+// Of what stays though an ask waits still that the policy did not come to.
+void Cycles::watch_end(For what, const Column<Amount>& placed) {
+  const Id slot = watched();
+  if (recorder_->events.empty() || slot >= part_.place_of.rows()) return;
+  const Id place = part_.place_of[slot];
+  if (place == kNoId) return;
+  const auto passed = std::ranges::find_if(part_.asks, [&](Id request) {
+    return pending_[request] > 0 && masked_[request] == 0 &&
+           entitled(leaf_of(request), request, what) &&
+           eligible(place, request, what) == Outcome::kNotChosen;
+  });
+  if (passed == part_.asks.end()) return;
+  record_slot(*passed, Outcome::kCycleFull);
+  Facts& facts = recorder_->events.back().facts;
+  facts.numbers.emplace_back("within_queue", what == For::kIntraQueue ? 1 : 0);
+  add_end(facts, placed);
+}
+
+void Cycles::not_claimed(Id place, Outcome why, const Spared& spared, const Column<Amount>& claimed,
+                         const Column<Amount>& nothing) {
+  record_slot(kNoId, why, spared);
+  Facts* facts = last_fact(kNoId, part_.slot[place]);
+  if (facts == nullptr) return;
+  if (why == Outcome::kQueueKeepsIt) add_keeper(*facts, place, nothing.data());
+  if (why == Outcome::kNotACandidate) add_no_candidate(*facts, place, kNoId, For::kInterQueue);
+  const auto wanted = [&](Size r) { return claimed[r] > 0; };
+  if (why == Outcome::kFreesNothingUseful) add_amounts(*facts, "claimed", claimed.data(), wanted);
+}
+
 // Of a victim that has just left: what its queue used of it beyond its ideal share and guarantee.
 void Cycles::add_surplus(Facts& facts, Id place) const {
   const Id queue = part_.queue[place];

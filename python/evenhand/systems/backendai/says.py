@@ -95,23 +95,51 @@ _BEHIND = (
         {"behind_itself": 1},
     ),
     Clause(
-        "operation {behind} (priority {priority_of_behind}) is before it in the queue and cannot start yet;"
-        " operation {operation} has priority {priority}",
+        "operation {behind} (priority {priority_of_behind}) is before it in the queue{tie:part} and cannot"
+        " start yet; operation {operation} has priority {priority}",
         ("behind", "blocked_by", ("priority_of_{behind}", "priority_of_behind"), _PRIORITY),
+    ),
+)
+_TIE = (
+    Clause(", as what is suspended is first of equal priority,", where={"suspended_first": 1}),
+    Clause(
+        ", submitted later (at {before_time}, this one at {own_time}; sequencer {sequencer}),",
+        ("before_time", "own_time", "sequencer"),
+        {"sequence_decides": 1, "sequencer": "lifo"},
+    ),
+    Clause(
+        ", of a user who has less of the cluster ({part_of_before}, this one's {part_of_own}; sequencer"
+        " {sequencer}),",
+        ("part_of_before", "part_of_own", "sequencer"),
+        {"sequence_decides": 1},
+    ),
+    Clause(
+        ", as its session is older (of {before_time}, this one of {own_time}),",
+        ("before_time", "own_time"),
+        {"time_decides": 1, "both_suspended": 1},
+    ),
+    Clause(
+        ", submitted earlier (at {before_time}, this one at {own_time}),",
+        ("before_time", "own_time"),
+        {"time_decides": 1},
+    ),
+    Clause(
+        ", in canonical order, as they have the same priority and time,",
+        where={"time_decides": 0},
     ),
 )
 _PACE = {
     ("allocation", "victim_cooldown"): (
         Clause(
             "its session was preempted too recently, at {last_preempted}, and victim_cooldown is"
-            " {victim_cooldown:span}; it may be preempted from {until} on",
+            " {victim_cooldown:span}, which spares it until {until}",
             ("last_preempted", "victim_cooldown", "until", "now"),
         ),
     ),
     ("allocation", "spared_run_time"): (
         Clause(
-            "its session began at {began}, and spare_if_ran_less_than is {spare_if_ran_less_than:span}; it"
-            " may be preempted from {until} on",
+            "its session began at {began}, and spare_if_ran_less_than is {spare_if_ran_less_than:span}, which"
+            " spares it until {until}",
             ("began", "spare_if_ran_less_than", "until", "now"),
         ),
     ),
@@ -204,7 +232,7 @@ SAYS: Final = {
         ),
         Clause(
             "its session has run for {seconds}, less than preemption_min_runtime"
-            " ({preemption_min_runtime:span}); it may be preempted from {until} on",
+            " ({preemption_min_runtime:span}), which spares it until {until}",
             ("seconds", "preemption_min_runtime", "until"),
         ),
     ),
@@ -352,20 +380,26 @@ SAYS: Final = {
     # What chose a victim, and what would have spared it.
     ("victim", "lower_priority"): (
         Clause(
-            f" ({{key:part}}{{rank_of_asks}} against {{rank}}); with {_KEY} {{spared_from}} or more it would"
-            " have been spared{threshold:part}",
+            f" ({{key:part}}{{rank_of_asks}} against {{rank}}); with {_KEY} {{spared_from}} or more"
+            " {fate:part}",
             (_RANK, _RANK_OF_ASKS, "spared_from"),
         ),
     ),
     ("part", "key"): (Clause("job priority ", where={"preemption_key": "job_priority"}),),
-    ("part", "threshold"): (
+    ("part", "fate"): (
         Clause(
-            " (preemptible_priority is {preemptible_priority})",
+            "it would have been spared (preemptible_priority is {preemptible_priority})",
             ("preemptible_priority",),
             {"by_threshold": 1},
         ),
-        Clause("", ("preemptible_priority",), {"victim_threshold": "preemptible_priority"}),
+        Clause(
+            "it would not leave for operation {asks}",
+            ("preemptible_priority",),
+            {"victim_threshold": "preemptible_priority"},
+        ),
+        Clause("it would not leave for operation {asks}"),
     ),
+    ("part", "tie"): _TIE,
     ("lacking", "lower_priority"): (
         Clause("{lacks_there} more is needed there and {lacks_in_all} more is needed in the cluster"),
         Clause("{lacks_there} more is needed there"),

@@ -8,15 +8,13 @@ from evenhand.systems.reason import Clause
 
 __all__ = ["SAYS"]
 
-_SPARED = "it would have been spared"
 
-
-def _within(setting: str) -> tuple[Clause, ...]:
+def _within(stage: str, setting: str) -> tuple[Clause, ...]:
     """Return clauses of the share within which a stage takes nothing."""
-    of = f"its operation's fair share ({setting})"
+    of, takes = f"its operation's fair share ({setting})", f"the {stage} stage would not have taken it"
     return (
-        Clause(f"; within {of} {_SPARED}", (setting,), where={"within": 1}),
-        Clause(f"; within {{within}} of {of} {_SPARED}", (setting,)),
+        Clause(f"; within {of} {takes}", (setting,), where={"within": 1}),
+        Clause(f"; within {{within}} of {of} {takes}", (setting,)),
     )
 
 
@@ -82,14 +80,18 @@ SAYS: Final = {
         Clause(_ORDER % "", _PLACE),
     ),
     # What would have spared it.
-    ("victim", "resource_limits_violated"): (Clause(f"; within these limits {_SPARED}"),),
-    ("victim", "resource_overcommit"): (Clause(f"; on a node with that much more {_SPARED}"),),
+    ("victim", "resource_limits_violated"): (Clause("; within these limits nothing would leave for them"),),
+    ("victim", "resource_overcommit"): (
+        Clause("; on a node with that much more it would not leave for that"),
+    ),
     ("victim", "graceful_preemption"): (
         Clause(
-            f"; with preemption_mode normal {_SPARED} unless its room is needed",
+            "; with preemption_mode normal it would not leave for that",
             says={"preemption_mode": "graceful"},
         ),
     ),
-    ("victim", "preemption"): _within("preemption_satisfaction_threshold"),
-    ("victim", "aggressive_preemption"): _within("aggressive_preemption_satisfaction_threshold"),
+    ("victim", "preemption"): _within("preemptive", "preemption_satisfaction_threshold"),
+    ("victim", "aggressive_preemption"): _within(
+        "aggressive", "aggressive_preemption_satisfaction_threshold"
+    ),
 }

@@ -44,6 +44,10 @@ _ROOM = (
     Clause("the node that lacks least lacks least: {missing} more would have to be free there"),
 )
 _ENDED = "the cycle ended before it came to it"
+_AT_THE_LIMIT = (
+    "what it had placed came to {came_to:beside ends_at}, and it ends at {ends_at:beside came_to} (limit is"
+    " {most:part})"
+)
 _OF_QUEUES = tuple(
     Clause(
         f"{{under:part}}{{asked:part}} takes victims of {takes}",
@@ -57,8 +61,8 @@ _OF_QUEUES = tuple(
 )
 _SURPLUS = (
     Clause(
-        "; its queue {queue:name} used {used:of keeps} that its ideal share and its guarantee keep, and"
-        " within them it would have been spared",
+        "; its queue {queue:name} used {used:of keeps} that its ideal share and its guarantee keep, and a"
+        " queue within them gives nothing to others",
         ("queue", "used", "keeps"),
     ),
 )
@@ -70,7 +74,18 @@ SAYS: Final = {
     # Why a request waits.
     ("request", "no_free_room"): _ROOM,
     ("request", "no_room_even_with_victims"): tuple(
-        Clause(f"no victims that may leave make room for it; {one.sentence}") for one in _ROOM
+        Clause(
+            f"{{under:part}}the search for victims found none{{of_queues:part}} that make room for it;"
+            f" {one.sentence}"
+        )
+        for one in _ROOM
+    ),
+    ("request", "node_not_schedulable"): (
+        Clause(
+            "node {row.required_node}, which it needs, takes nothing new (schedulable false)",
+            (("required_node", "row.required_node"),),
+        ),
+        Clause("each node where it could run takes nothing new (schedulable false)"),
     ),
     ("request", "limits_of_operation_or_pool"): (
         Clause(
@@ -125,7 +140,14 @@ SAYS: Final = {
             " {n_alloc})",
             ("placed", "n_alloc", "looked"),
         ),
-        Clause(f"{_ENDED}: asks that others are preempted for add up to {{most:part}} at most (limit)"),
+        Clause(
+            f"policy {{of_policy:part}} ended while it still waited: {_AT_THE_LIMIT}", ("came_to", "ends_at")
+        ),
+        Clause(_ENDED),
+    ),
+    ("part", "of_policy"): (
+        Clause("intra_queue", where={"within_queue": 1}, says={"policy": "intra_queue"}),
+        Clause("inter_queue", where={"within_queue": 0}, says={"policy": "inter_queue"}),
     ),
     ("part", "most"): (
         Clause("{limit} of the partition", ("limit",), {"limit_is_share": 1}),
@@ -139,8 +161,8 @@ SAYS: Final = {
             {"guaranteed": 0},
         ),
         Clause(
-            "guarantees owe its queue {queue:name} {owes} more, less than it asks for, even if all left that"
-            " may leave",
+            "guarantees owe its queue {queue:name} {owes} more, less than it asks for, and even if all left"
+            " that may leave it would not be within them",
             ("queue", "owed"),
         ),
         Clause("its queue {queue:name} has no guarantee of what it asks for", ("queue",)),
@@ -166,13 +188,13 @@ SAYS: Final = {
             (("required_node", "row.required_node"),),
         ),
         Clause(
-            "it has waited since {since}, and may preempt from {until} on: preemption.delay of its queue is"
-            " {delay:span}",
+            "it has waited since {since}, and preemption.delay of its queue, {delay:span}, is over at"
+            " {until}",
             ("since", "until", "delay"),
             {"delayed": 1},
         ),
         Clause(
-            "its last attempt was {last_attempt}, and the next may be {again_from}: retry is {retry:span}",
+            "its last attempt was {last_attempt}, and retry, {retry:span}, is over at {again_from}",
             ("last_attempt", "again_from", "retry"),
         ),
     ),
@@ -191,7 +213,18 @@ SAYS: Final = {
         Clause("it has nothing of the {claimed} that queues claim still", ("claimed",)),
         Clause("no queue claims more than it has", says={"claimed": {}}),
     ),
-    ("allocation", "cycle_full"): (Clause("as much leaves before it as may: {most:part} (limit)"),),
+    ("allocation", "cycle_full"): (
+        Clause(
+            f"policy {{of_policy:part}} ended while {{asked:part}} still waited: {_AT_THE_LIMIT}",
+            ("came_to", "ends_at"),
+            {"within_queue": (0, 1)},
+        ),
+        Clause(
+            "what leaves before it comes to {came_to:beside ends_at}, and the cycle ends at"
+            " {ends_at:beside came_to} (limit is {most:part})",
+            ("came_to", "ends_at"),
+        ),
+    ),
     ("allocation", "not_lower_priority"): (
         Clause(
             "its priority {priority} is not lower than {asking_priority}, that of {asked:part}",
@@ -305,7 +338,8 @@ SAYS: Final = {
     **{
         ("victim", code): (
             Clause(
-                f"; its priority was {{priority}}, and {spared} it would have been spared",
+                f"; the allocation's priority was {{priority}}, and {spared} it would not leave for this"
+                " request",
                 ("priority", "asking_priority"),
             ),
         )
@@ -317,19 +351,19 @@ SAYS: Final = {
     ("victim", "below_guarantee"): (
         Clause(
             "; it owes queue {queue:name} {owes_queue:part} more, and its own queue {own_queue:name} has"
-            " {beyond:part} it would have been spared",
+            " {beyond:part} gives nothing to others",
             (("asking_queue", "queue"), ("queue", "own_queue")),
         ),
     ),
     ("part", "owes_queue"): (Clause("{owed}", ("owed",)), Clause("nothing", says={"owed": {}})),
     ("part", "beyond"): (
-        Clause("{beyond} beyond what guarantees keep, within which", ("beyond",)),
-        Clause("none: within one", says={"beyond": {}}),
+        Clause("{beyond} beyond what guarantees keep; a queue within them", ("beyond",)),
+        Clause("none; a queue within one", says={"beyond": {}}),
     ),
     ("victim", "above_quota"): (
         Clause(
-            "; within the max of queue {queue:name}{over:part} it would have been spared; that was exceeded"
-            " since {since}, longer than quota.preemption.delay ({delay:span})",
+            "; queue {queue:name} used more than its max{over:part}; that was exceeded since {since}, longer"
+            " than quota.preemption.delay ({delay:span})",
             ("queue", "since", "delay"),
         ),
     ),

@@ -60,15 +60,50 @@ def not_claimed(world: World, said: Said) -> None:
 
 @checks("allocation", "cycle_full", system=_SYSTEM)
 def surplus_full(world: World, said: Said) -> None:
-    """Whether what leaves for claims of queues adds up to the limit."""
+    """Whether what leaves for claims of queues, or what a policy placed, adds up to the limit."""
+    if "policy" in said.compared:
+        _ended(world, said.compared)
+        waits, made = said.met.get("request"), world.decided("start", request=said.met.get("request"))
+        must(len(made) < world.row("requests", waits).get("count", 1), "it does not wait", waits)
+        return
     must(_shotgun(world), "requests take victims", world.settings.mode)
-    limit, left = world.settings.limit, world.amounts({})
-    must(said.compared.get("limit") == limit, "limit", said.compared.get("limit"), limit)
+    left = world.amounts({})
     for d in world.decided("preempt", reason="surplus_of_queue"):
         for r, amount in (world.row("allocations", d["allocation"]).get("resources") or {}).items():
             left[r] += amount
+    _reached(world, said.compared, [left])
+
+
+def _reached(world: World, told: Any, sums: list[dict[str, float]]) -> None:
+    """Raise `AssertionError` unless what is said is one of the sums, of what reaches the limit."""
+    limit = world.settings.limit
+    must(told.get("limit") == limit, "limit", told.get("limit"), limit)
     most = {r: limit * a for r, a in world.total.items() if a} if isinstance(limit, float) else limit
-    must(any(left[r] >= most[r] - 1e-9 for r in most), "more may leave", left, most)
+    quantum = world.plan.snapshot.quantum
+
+    def right(left: dict[str, float]) -> bool:
+        full = {r for r, least in most.items() if left[r] >= least - 1e-9}
+        return (
+            told["came_to"].keys() == told["ends_at"].keys() == full
+            and close(told["came_to"], left)
+            and all(-1e-9 <= told["ends_at"][r] - most[r] < quantum[r] for r in full)
+        )
+
+    must(any(map(right, sums)), "what it came to", told, sums, most)
+
+
+def _ended(world: World, told: Any) -> None:
+    """Raise `AssertionError` unless a policy had placed what is said: a part of what starts, in order."""
+    sums = [world.amounts({})]
+    starts = world.decided("start", stage="preemption_cycle")
+    for first in range(len(starts)):
+        left = world.amounts({})
+        for d in starts[first:]:
+            for r, amount in (world.row("requests", d["request"]).get("resources") or {}).items():
+                left[r] += amount
+            sums.append(dict(left))
+    must(told.get("policy") in world.settings.policies, "there is no such policy", told)
+    _reached(world, told, sums)
 
 
 @checks("unseen", "not_considered", system=_SYSTEM)
@@ -305,6 +340,9 @@ def cycle_full(world: World, said: Said) -> None:
     share = isinstance(s.limit, float)
     most = {r: s.limit * a for r, a in world.total.items() if a} if share else s.limit
     told = said.compared
+    if "policy" in told:
+        _ended(world, told)
+        return
     if not said.met.get("stage"):  # a refusal: by the cycle that looked at it
         seen = [one for one in said.explanation.looked_at if one["outcome"] == "cycle_full"]
         told = next((one["compared"] for one in seen if "compared" in one), told)

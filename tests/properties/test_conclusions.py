@@ -1,0 +1,88 @@
+"""What plans conclude of what would have been holds when it is tried."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+
+import evenhand as eh
+from tests.properties.concluding import look_at
+from tests.properties.conclusions import Tried, tried
+from tests.unit.yunikorn.test_cycles import cluster, policy
+
+PLANS = 160
+
+#: Of the systems whose sentences are held to it: kinds that so many drawn plans conclude.
+KINDS = {
+    "ytsaurus": {
+        "aggressive_preemption: within the threshold",
+        "preemption: within the threshold",
+        "resource_limits_violated: within its limits",
+        "resource_overcommit: on a larger node",
+    },
+    "yunikorn": {
+        "below_ideal_share: a queue within gives nothing",
+        "cycle_full: limit",
+        "higher_priority_in_queue: priority",
+        "limits_of_operation_or_pool: its max",
+        "may_not_preempt_yet: until",
+        "no_room_even_with_victims: whatever the limit",
+    },
+    "backendai": {
+        "above_threshold: only where that is as much",
+        "behind_first_waiting: in the queue",
+        "lower_priority: not for this session",
+        "lower_priority: spared at all",
+        "no_room_even_with_victims: if all left",
+        "ran_too_short: until",
+    },
+}
+
+
+@cache
+def conclusions(system: str) -> list[Tried]:
+    """Try what some drawn plans conclude; the same every time."""
+    found: list[Tried] = []
+    look_at(system, PLANS, 0, lambda plan: found.extend(tried(plan)))
+    return found
+
+
+@pytest.mark.parametrize("system", KINDS)
+def test_no_conclusion_is_false(system: str) -> None:
+    assert not [(one.kind, one.sentence) for one in conclusions(system) if not one.holds]
+
+
+@pytest.mark.parametrize("system", KINDS)
+def test_every_kind_is_tried(system: str) -> None:
+    assert {one.kind for one in conclusions(system)} >= KINDS[system]
+
+
+NODES = [{"name": name, "capacity": {"cpu": 4}} for name in "mn"]
+ASK: dict[str, Any] = {"name": "ask", "operation": "p", "resources": {"cpu": 1}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows", "settings"),
+    [
+        ("below_guarantee: a queue within gives nothing", {}, {"preemption": "per_ask"}),
+        ("surplus_of_queue: a queue within gives nothing", {}, {"mode": "shotgun"}),
+        (
+            "for_required_node: priority",
+            {"requests": [{**ASK, "required_node": "n"}], "nodes": NODES},
+            {"preemption": "per_ask"},
+        ),
+        (
+            "may_not_preempt_yet: again_from",
+            {"requests": [{**ASK, "resources": {"cpu": 2}}, {**ASK, "name": "more"}]},
+            {"preemption": "per_ask"},
+        ),
+    ],
+)
+def test_what_is_drawn_seldom_holds(kind: str, rows: dict[str, Any], settings: dict[str, Any]) -> None:
+    first = eh.plan(cluster(**rows), policy(**settings))
+    plans = [first, eh.plan(cluster(**rows), policy(**settings), first.state)]
+    found = [one for plan in plans for one in tried(plan) if one.kind == kind]
+    assert found
+    assert all(one.holds for one in found)
