@@ -249,6 +249,8 @@ py::dict named(const Facts& facts) {
   out["amounts"] = values(facts.amounts, [](const Column<Amount>& row) {
     return to_array(std::vector<Amount>(row.begin(), row.end()));
   });
+  out["words"] = values(facts.words, plain);
+  out["lists"] = values(facts.lists, [](const auto& words) { return py::cast(words); });
   return out;
 }
 
@@ -260,6 +262,7 @@ py::dict event_columns(const Recorder& recorder, std::size_t width) {
   py::list facts;
   for (const Event& e : events) facts.append(named(e.facts));
   out["facts"] = std::move(facts);
+  out["unseen"] = named(recorder.unseen);
   out["stood"] = to_array(std::vector<Index>(recorder.stood.begin(), recorder.stood.end()));
   const auto column = [&](const char* name, auto&& value) {
     std::vector<std::decay_t<decltype(value(events[0]))>> values;

@@ -70,7 +70,8 @@ class Known:
             own = self.facts.snapshot.settings("operations").get(self.rows["operation"][1], {})
             if name in own:
                 return "set", own[name]
-        return "setting", self.facts.setting(name)
+        found = self.facts.setting(name)
+        return "setting", getattr(self.facts.setting("pace"), name, None) if found is None else found
 
     def _element(self, name: str) -> int | None:
         """Return the row among the elements of a pool, or of an operation that is called just "element"."""
@@ -114,13 +115,20 @@ class Known:
             return name_of(value)
         if form == "nodes":
             return f"node{'s' * (len(value) > 1)} {listed(value)}"
-        if form == "each":
-            return self._each(name, value)
+        if form == "tags":
+            return f"the tag{'s' * (len(value) != 1)} {listed(value)}"
+        if form in ("each", "all"):
+            said = self._each(name, value)
+            last = said.pop() if form == "all" and len(said) > 1 else None
+            return ", ".join(said) + (f" and {last}" if last else "")
         how, _, other = form.partition(" ")
+        if how == "one":
+            one, _, several = other.partition("|")
+            return one if (value if isinstance(value, int) else len(value)) == 1 else several
         if how == "of":
             return self.facts.amounts_of(value, self.value(other))
         if how == "beside":
-            return self.facts.amounts(value, beside=self.value(other))
+            return written.named("", value, units=self.facts.snapshot.units, beside=self.value(other))
         kind = self._find(name)[0]
         if name == "node" or kind == "hosts":
             return self.facts.of_node(value, "the node")
@@ -136,7 +144,7 @@ class Known:
             return listed(value)
         return written.named(name, value, self.facts.snapshot.now, self.facts.snapshot.units)
 
-    def _each(self, kind: str, codes: Any) -> str:
+    def _each(self, kind: str, codes: Any) -> list[str]:
         """Return the clauses of several codes, of a mapping with how many there are of each."""
         said: list[str] = []
         for code in codes:
@@ -144,11 +152,21 @@ class Known:
             event = {**self.event, "count": count, "first": not said}
             found = Known(self.facts, self.recorded, event, self.rows).first(self.says.get((kind, code), ()))
             said += [found[0]] if found else []
-        return ", ".join(said)
+        return said
 
     def first(self, clauses: Iterable[Clause]) -> tuple[str, dict[str, Any]] | None:
         """Return the first clause all of whose facts are known, in words, and its numbers."""
         return next((found for clause in clauses if (found := self._said(clause)) is not None), None)
+
+    def told(self, clauses: Iterable[Clause]) -> tuple[str, dict[str, Any], tuple[str, ...]] | None:
+        """Return likewise the first clause, with the sentences that follow it: all that are known."""
+        for clause in clauses:
+            if (said := self._said(clause)) is None:
+                continue
+            parts = [self.first(self.says.get(("part", name), ())) or ("", {}) for name in clause.then]
+            numbers = {key: value for _, own in (said, *parts) for key, value in own.items()}
+            return said[0], numbers, tuple(text for text, _ in parts if text)
+        return None
 
     def _said(self, clause: Clause) -> tuple[str, dict[str, Any]] | None:
         """Return a clause in words, and its numbers; None: not all its facts are known."""
@@ -179,8 +197,9 @@ class Known:
             return None
         if form == "said":
             return self.first(self.says.get(("allocation", self.value(name)), ()))
-        other = form.partition(" ")[2]
-        return None if other and self.value(other) is None else (self.text(name, form), {})
+        how, _, other = form.partition(" ")
+        unknown = how in ("of", "beside") and self.value(other) is None
+        return None if unknown else (self.text(name, form), {})
 
     def _key(self, template: str) -> str:
         """Return the name of a number, which may have names of facts in it: ``priority_of_{asks}``."""

@@ -75,11 +75,11 @@ def clause_of_outcome(
         return NOTHING
     event = {**met, "spared": recorded.get("spared"), **recorded.get("paced", {})}
     known = Known(facts, recorded, event, rows_of(facts, what, row))
-    clause = known.first(clauses)
+    clause = known.told(clauses)
     if clause is None:
         return NOTHING
     asks = known.first(says.get(("part", "asks"), ())) if what == "allocation" else None
-    return Told(clause[1], clause[0], asks=asks[0] if asks else "")
+    return Told(clause[1], clause[0], clause[2], asks=asks[0] if asks else "")
 
 
 def clause_of_unseen(facts: Facts, what: str, row: int) -> Told:
@@ -90,7 +90,8 @@ def clause_of_unseen(facts: Facts, what: str, row: int) -> Told:
     starts = np.count_nonzero(facts.plan.decisions.column("action") == ACTIONS.index("start"))
     waits = bool(np.sum(facts.snapshot._core.column("requests", "count")) > starts)
     event = {"what": what, "on": getattr(facts.plan.on, "name", ""), "waits": waits}
-    clause = Known(facts, {}, event, rows_of(facts, what, row)).first(clauses)
+    unseen: Any = facts.plan._trace(what, row).get("unseen", {})
+    clause = Known(facts, unseen, event, rows_of(facts, what, row)).first(clauses)
     return NOTHING if clause is None else Told(clause[1], clause[0])
 
 
@@ -114,14 +115,15 @@ def clauses_of_victim(facts: Facts, row: int) -> Told:
     def said(kind: str, code: str) -> tuple[str, dict[str, Any]]:
         return known.first(says.get((kind, code), ())) or ("", {})
 
-    spared, chosen = said("victim", decision.reason), said("allocation", "taken")
+    spared = known.told(says.get(("victim", decision.reason), ())) or ("", {}, ())
+    chosen = said("allocation", "taken")
     lacking = said("lacking", decision.reason)
     found = [(kind, *said(kind, decision.reason)) for kind in ("order", "selection", "mode")]
     numbers = [spared[1], *(one[2] for one in found), chosen[1], lacking[1]]
     return Told(
         {name: value for one in numbers for name, value in one.items()},
         spared[0],
-        (chosen[0],) if chosen[0] else (),
+        (*((chosen[0],) if chosen[0] else ()), *spared[2]),
         fields={"lacking": lacking[0]} if lacking[0] else {},
         claims=tuple(Claim(kind, sentence(text), own) for kind, text, own in found if text),
     )

@@ -57,9 +57,10 @@ class Clause:
         ``{until}`` is an instant. ``{grace:span}`` is a duration, ``{used:of limit}`` amounts and what each
         is held against, ``{used:beside guaranteed}`` amounts that are compared, ``{queue:name}`` no more
         than a name, ``{preemption_key:words}`` a word without its underscores, ``{placed_on:nodes}`` nodes
-        by name. ``{lacking:part}`` is a clause of the kind "part", empty where none is known;
+        by name, ``{row.node_tags:tags}`` tags; ``{victims:one has|have}`` is a word for one of them and
+        another for several. ``{lacking:part}`` is a clause of the kind "part", empty where none is known;
         ``{spared:said}`` what is said of an allocation with that outcome, ``{stood:each}`` what is said of
-        each of several codes, by clauses of the kind "stood".
+        each of several codes, by clauses of the kind "stood", and ``{stood:all}`` likewise with "and".
     numbers : tuple of str or (str, str)
         Names of the facts that are its numbers; or what the number is called, in which facts may stand
         (``priority_of_{asks}``), and the name of the fact.
@@ -67,9 +68,12 @@ class Clause:
         Facts that must have these values, or one of several in a tuple.
     says : mapping
         Numbers that are always the same, called likewise.
+    then : tuple of str
+        Parts that follow as sentences of their own: all that are known.
     """
 
     sentence: str
     numbers: tuple[str | tuple[str, str], ...] = ()
     where: Mapping[str, Any] = field(default_factory=dict)
     says: Mapping[str, Any] = field(default_factory=dict)
+    then: tuple[str, ...] = ()

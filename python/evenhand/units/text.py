@@ -138,7 +138,9 @@ def _joined(texts: Iterable[str]) -> str:
 
 
 #: Names of numbers that are times, as results and settings have them.
-_INSTANTS = re.compile(r"now|until|since|began|planned_end|immune_until|last_\w+|again_from|\w+_time")
+_INSTANTS = re.compile(
+    r"now|until|since|began|planned_end|immune_until|last_\w+|again_from|starts_at|\w+_time"
+)
 _DURATIONS = re.compile(
     r"seconds|ran|waited|grace|retry|delay|victim_cooldown|spare_if_\w+|preemption_distance"
     r"|PreemptExemptTime|GraceTime|\w*timeout|\w+_delay|\w+_min_runtime|MessageTimeout|KillWait"

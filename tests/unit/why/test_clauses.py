@@ -45,10 +45,8 @@ def test_a_clause_is_of_a_code_and_its_fields_are_names(kind: Any, code: str, cl
         assert reason(code, of, "allocation", "request").code == code
     fields = [(name, form) for _, name, form, _ in Formatter().parse(clause.sentence) if name is not None]
     assert all(part.isidentifier() for name, _ in fields for part in name.split("."))
-    forms = ("", "span", "words", "name", "nodes", "part", "said", "each")
-    assert all(
-        form in forms or form.removeprefix("of ").removeprefix("beside ").isidentifier() for _, form in fields
-    )
+    forms = ("", "span", "words", "name", "nodes", "tags", "part", "said", "each", "all")
+    assert all(form in forms or form.startswith(("of ", "beside ", "one ")) for _, form in fields)
     assert not set(clause.says) & {one if isinstance(one, str) else one[0] for one in clause.numbers}
 
 
@@ -61,7 +59,7 @@ def test_every_part_is_named_somewhere(word: str) -> None:
         for clause in clauses
         for _, name, form, _ in Formatter().parse(clause.sentence)
         if form == "part"
-    }
+    } | {part for clauses in says.values() for clause in clauses for part in clause.then}
     assert {code for kind, code in says if kind == "part"} - {"asks"} == named
 
 
@@ -80,6 +78,15 @@ def test_every_part_is_named_somewhere(word: str) -> None:
         ({"jobs": {"x": [1, 0]}}, "{x}", "operation b and operation a", ["b", "a"]),
         ({"hosts": {"x": 0}}, "{x}", "node n", "n"),
         ({"hosts": {"x": 0}}, "{x:name}", "n", "n"),
+        ({"words": {"x": "low.q"}}, "{x}", "low.q", "low.q"),
+        ({"lists": {"x": ["j", "gone"]}}, "{x}", "j and gone", ["j", "gone"]),
+        ({"lists": {"x": ["ssd"]}}, "{x:tags}", "the tag ssd", ["ssd"]),
+        ({"lists": {"x": ["ssd", "gpu"]}}, "{x:tags}", "the tags ssd and gpu", ["ssd", "gpu"]),
+        ({"jobs": {"x": [1, 1]}}, "{x:one has|have}", "has", ["b"]),
+        ({"jobs": {"x": [1, 0]}}, "{x:one has|have}", "have", ["b", "a"]),
+        ({"numbers": {"x": 1.0}}, "{x:one job|jobs}", "job", 1),
+        ({"numbers": {"x": 0.0}}, "{x:one job|jobs}", "jobs", 0),
+        ({"numbers": {"x": 0.12341, "y": 0.12342}}, "{x:beside y}", "0.12341", 0.12341),
         ({"nodes": {"x": [0]}}, "{x:nodes}", "node n", ["n"]),
         ({"operations": {"element": 1}}, "{element}", "operation b", "b"),
         ({"amounts": {"x": np.array([2, UNSAID])}}, "{x}", "2 cpu", {"cpu": 2}),
@@ -129,6 +136,41 @@ def test_a_clause_has_parts_which_may_be_unknown() -> None:
     assert of.first((Clause("{stood:each}", (("n", "stood"),)),)) == ("1 of 3", {"n": {"backoff": 1}})
     of.event = {"why": "backoff", "none": "no_code"}
     assert of.first((Clause("{none:said}"), Clause("it {why:said}"))) == ("it backed off", {"of_a": "c"})
+
+
+def test_all_parts_that_follow_and_are_known_are_sentences_of_their_own() -> None:
+    of = known({"numbers": {"x": 1.0}})
+    of.says = {
+        ("part", "one"): (Clause("it is {x}", ("x",)),),
+        ("part", "unknown"): (Clause("it is {missing}"),),
+        ("part", "empty"): (Clause("", says={"y": 2}),),
+        ("part", "other"): (Clause("no {missing}"), Clause("the other")),
+    }
+    first = Clause("said", then=("one", "unknown", "empty", "other"))
+    assert of.told((Clause("{missing}", then=("one",)), first)) == (
+        "said",
+        {"x": 1, "y": 2},
+        ("it is 1", "the other"),
+    )
+    assert of.told((Clause("{missing}"),)) is None
+
+
+def test_codes_are_counted_in_a_row_and_the_last_comes_behind_and() -> None:
+    stood = np.zeros(256, int)
+    codes = ("backoff", "operation_starving", "stage_taken")
+    stood[[OUTCOMES.index(one) for one in codes]] = 1
+    of = known({"stood": stood})
+    of.says = {("stood", one): (Clause(one),) for one in codes}
+    assert of.first((Clause("{stood:all}"),)) == (f"{codes[0]}, {codes[1]} and {codes[2]}", {})
+    of = known({"stood": np.eye(256, dtype=int)[OUTCOMES.index("backoff")]})
+    of.says = {("stood", "backoff"): (Clause("backoff"),)}
+    assert of.first((Clause("{stood:all}"),)) == ("backoff", {})
+    assert known({}).first((Clause("{stood:all}", ("stood",)),)) is None
+
+
+def test_a_setting_of_the_pace_is_known_by_its_name() -> None:
+    assert known({}).value("victim_cooldown") == eh.policies.YTsaurus().settings.pace.victim_cooldown
+    assert known({}).value("no_such_setting") is None
 
 
 def test_a_name_with_a_dot_is_a_cell_of_a_row() -> None:

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,8 @@ struct Facts {
   // Several: nodes, allocations, operations.
   Named<Column<Id>> nodes{}, slots{}, jobs{};
   Named<Column<Amount>> amounts{};  // R each
+  Named<std::string> words{};
+  Named<std::vector<std::string>> lists{};
 };
 
 struct Event {
@@ -52,6 +55,7 @@ struct Event {
 struct Recorder {
   Id request = kNoId, slot = kNoId;
   std::vector<Event> events;
+  Facts unseen{};  // of what was not looked at: why not
   // Of a request for which victims were looked for: what became of how many running jobs, by
   // outcome; the last time.
   std::array<Index, 256> stood{};
