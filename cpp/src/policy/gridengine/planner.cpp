@@ -5,93 +5,6 @@
 #include "run.h"
 
 namespace evenhand::gridengine {
-namespace {
-
-// What the recorder's request or allocation met in a run.
-void report(const Run& run, Recorder& recorder) {
-  const ClusterState& state = run.state();
-  const auto [request, slot] = std::pair(recorder.request, recorder.slot);
-  const Id operation =
-      request != kNoId ? state.operation_of_request(request) : state.operation_of(slot);
-  const bool preemptee = slot != kNoId && state.away(slot);
-  const Column<Amount> nothing(state.width(), 0);
-  const auto not_positive = [](Amount a) { return a <= 0; };
-  const auto by_rule = [&] {
-    if (slot == kNoId) return;
-    const auto [outcome, count] = run.subordination().verdict(slot);
-    if (outcome != Outcome::kTaken)
-      recorder.events.push_back({state.node_of(slot),
-                                 Stage::kSchedulingRun,
-                                 outcome,
-                                 operation,
-                                 kNoId,
-                                 slot,
-                                 nothing,
-                                 {outcome, count.queue, kNoTime, count.count, count.most}});
-  };
-  if (slot == kNoId || preemptee) {
-    for (const Entry& of : run.queue) {
-      if (of.operation != operation || of.preemptee != preemptee) continue;
-      const bool without = of.outcome == Outcome::kNoRoomEvenWithVictims && !of.without.empty();
-      const Entry& e = without ? of.without[0] : of;
-      recorder.events.push_back({kNoId, Stage::kSchedulingRun, of.outcome, operation, request, slot,
-                                 e.missing.empty() ? nothing : e.missing});
-      Event& event = recorder.events.back();
-      bool lacks = false;  // a stopped part by itself; its job resumes as a whole
-      for (std::size_t i = 0; i < e.units.size() && !e.unit_missing.empty(); ++i) {
-        const Amount* own = e.unit_missing.row(i, state.width());
-        if (e.units[i].slot != slot || std::all_of(own, own + state.width(), not_positive))
-          continue;
-        event.missing.assign(own, own + state.width());
-        lacks = true;
-      }
-      if (e.failed_slot != kNoId && e.failed_slot != slot && !lacks)
-        event.facts.allocations.emplace_back("other", e.failed_slot);
-      if (e.planned && !lacks) {
-        event.facts.numbers.emplace_back("planned", static_cast<double>(e.planned_for.size()));
-        if (!e.planned_for.empty())
-          event.facts.operations.emplace_back("planned_for", e.planned_for[0]);
-      }
-      if (e.best != kNoId && !lacks) event.facts.nodes.emplace_back("best", Column<Id>{e.best});
-      if (e.failed != kNoId && e.failed != request && slot == kNoId)
-        event.facts.requests.emplace_back("other", e.failed);
-      if (e.at) event.facts.times.emplace_back("starts_at", *e.at);
-      if (!preemptee) event.facts.times.emplace_back("lasts", e.duration);
-      if (e.behind != kNoId)
-        event.facts.operations.emplace_back(
-            "behind", run.queue[static_cast<std::size_t>(e.behind)].operation);
-    }
-    for (const Attempt& a : run.attempts) {
-      if (a.operation != operation) continue;
-      recorder.stands(a.verdict);
-      if (recorder.events.empty()) continue;
-      Facts& facts = recorder.events.back().facts;
-      facts.numbers.emplace_back("preemptees", a.preemptees);
-      facts.numbers.emplace_back("wanted", a.wanted);
-    }
-    by_rule();
-    return;
-  }
-  for (const Attempt& a : run.attempts) {
-    recorder.events.push_back({state.node_of(slot), Stage::kSchedulingRun, a.verdict[operation],
-                               operation, a.request, slot, nothing,
-                               a.spared.empty() ? Spared{} : a.spared[operation]});
-    Facts& facts = recorder.events.back().facts;
-    facts.numbers.emplace_back("preemptees", a.preemptees);
-    facts.numbers.emplace_back("wanted", a.wanted);
-    if (a.at != kNoTime) facts.times.emplace_back("starts_at", a.at);
-    if (!a.nodes.empty()) facts.nodes.emplace_back("placed_on", a.nodes);
-    if (a.place.empty() || a.place[operation] == 0) continue;
-    facts.numbers.emplace_back("place", a.place[operation]);
-    facts.numbers.emplace_back("candidates", a.candidates);
-    facts.numbers.emplace_back("mode", static_cast<double>(a.mode[operation]));
-    facts.numbers.emplace_back("why_mode", static_cast<double>(a.why_mode[operation]));
-  }
-  by_rule();
-}
-
-}  // namespace
-
 void Memory::Named::drop(Id whose) {
   Named left;
   for (std::size_t i = 0; i < of.size(); ++i)
@@ -154,6 +67,7 @@ void Planner::after(const Delta& delta, Id row) {
 }
 
 void Planner::take_over(Run& run, Recorder* recorder) {
+  if (recorder != nullptr) run.report(*recorder);
   refusals_ = run.refusals();
   states_ = run.states();
   decisions_ = std::move(run.decisions);
@@ -163,7 +77,6 @@ void Planner::take_over(Run& run, Recorder* recorder) {
       next_due_ == kNoTime || (paced != kNoTime && paced < next_due_))
     next_due_ = paced;
   if (!decisions_.rows().empty()) next_due_ = state_.now();
-  if (recorder != nullptr) report(run, *recorder);
   memory_ = std::move(run.memory);
 }
 
@@ -176,7 +89,7 @@ std::unique_ptr<evenhand::Planner> Planner::afresh() const {
 
 void Planner::decide(const Trigger& trigger, Recorder* recorder) {
   if (group_ != nullptr) return decide_again(recorder);
-  Run run(inputs_, memory_, state_, pace_, recorder != nullptr);
+  Run run(inputs_, memory_, state_, pace_, recorder);
   if (trigger.kind == Trigger::Kind::kCommands)
     run.accept(trigger.commands);
   else
@@ -241,7 +154,7 @@ void Planner::run_together(std::span<Planner* const> planners, View<const std::u
   for (std::size_t i = 0; i < planners.size(); ++i) {
     Planner* p = planners[i];
     runs.push_back(std::make_unique<Run>(p->inputs_, p->memory_, p->state_, p->pace_,
-                                         i == recorded && recorder != nullptr));
+                                         i == recorded ? recorder : nullptr));
     if (serves[i] != 0) runs.back()->begin();
   }
   // Managed licences by name: where each cluster's stand in each other one's resources.

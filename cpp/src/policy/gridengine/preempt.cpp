@@ -189,6 +189,7 @@ Column<Provider*> Run::choose(const Question& question, bool fewest) {
         return *std::move(found);
     return in_turn(entry, candidates, VictimSelection::kMinimum);
   }
+  if (question.attempt != nullptr) question.attempt->order = Order::kOnOneHost;
   if (!question.named.empty()) return on_one_node(question, by_host(order_of(question)));
   if (!hosts_) hosts_ = by_host(in_order_);
   return on_one_node(question, *hosts_);
@@ -212,8 +213,6 @@ Outcome Run::preempt(Entry& entry, std::span<const Id> named, Asked action, bool
         {entry.operation, entry.units.front().request,
          Column<Outcome>(rows, named.empty() ? Outcome::kNotRunning : Outcome::kNotNamed)});
     attempt = question.attempt = &attempts.back();
-    attempt->preemptees = preemptees_;
-    attempt->at = entry.at.value_or(kNoTime);
     if (pace_.on()) attempt->spared.resize(rows);
   }
   // Of most providers nobody needs to know: only where something is written down of each.
@@ -226,8 +225,12 @@ Outcome Run::preempt(Entry& entry, std::span<const Id> named, Asked action, bool
   else
     for (const Id o : named)
       if (o != kNoId && provider_of_[o] != kNoId) all_asked(providers_[at(provider_of_[o])]);
+  if (attempt != nullptr) note_asked(*attempt, question);
   if (!has_candidates(question)) return none_may_leave(question);
-  if (attempt != nullptr) note_candidates(*attempt, question);
+  if (attempt != nullptr) {
+    note_candidates(*attempt, question);
+    if (!fewest) attempt->order = Order::kNamed;
+  }
   WithinCaps caps(pace_);
   Column<Provider*> victims;
   for (;;) {
@@ -253,7 +256,7 @@ Outcome Run::preempt(Entry& entry, std::span<const Id> named, Asked action, bool
     if (record_) lacks_without(entry, question);
     return Outcome::kNoRoomEvenWithVictims;
   }
-  if (attempt != nullptr) attempt->wanted = victims.rows();
+  if (attempt != nullptr) note_wanted(*attempt, victims.rows());
   const Index left = set_.max_preemptees - preemptees_;
   if (static_cast<Index>(victims.size()) > left) {
     const bool some = left > 0 && set_.partly && !fewest;
@@ -273,21 +276,13 @@ Outcome Run::preempt(Entry& entry, std::span<const Id> named, Asked action, bool
   for (const Provider* p : victims) give(*p, 1);
   place(entry, state_.now(), true);  // where it will start, as it looks now
   for (const Provider* p : victims) give(*p, -1);
-  if (attempt != nullptr)
-    for (const Placement& p : placed_) attempt->nodes.push_back(p.node);
+  if (attempt != nullptr) {
+    Column<Id> placed_on;
+    for (const Placement& p : placed_) placed_on.push_back(p.node);
+    attempt->job.nodes.emplace_back("placed_on", std::move(placed_on));
+  }
   take(entry, victims, reason);
   return Outcome::kWaitsForVictims;
-}
-
-void Run::note_candidates(Attempt& attempt, const Question& question) {
-  attempt.place.assign(attempt.verdict.size(), 0);
-  attempt.why_mode.assign(attempt.verdict.size(), WhyMode::kNone);
-  attempt.mode.assign(attempt.verdict.size(), Mode::kTerminate);
-  for (const Provider* p : candidates_for(question)) {
-    attempt.place[p->operation] = ++attempt.candidates;
-    attempt.mode[p->operation] = p->mode;
-    attempt.why_mode[p->operation] = why_mode(*p, question);
-  }
 }
 
 // What a job lacks even with all gone that may be preempted for it.
@@ -315,7 +310,9 @@ void Run::take(Entry& entry, std::span<Provider* const> victims, Reason reason) 
   begin_at_ = 0;
   Wanted wanted;
   if (set_.keep_resources) wanted = wanted_of(entry, victims);
-  Column<Amount> limit(width_);
+  Column<Amount> limit(width_), given(width_, 0), free;  // of the recorder's job
+  Decision made{};
+  const Amount* need = nullptr;
   for (Provider* p : victims) {
     p->claimed = true;
     subordination_.leaves(p->operation);
@@ -360,11 +357,20 @@ void Run::take(Entry& entry, std::span<Provider* const> victims, Reason reason) 
       const bool used = node == kNoId || found != placed_.end();
       add(d, {freed_.data(), scratch_.data(), used ? unit.need : nullptr,
               state_.operation_usage(p->operation), kept_.data()});
+      if (p->operation == watched_)
+        for (Size r = 0; r < width_; ++r) given[r] += freed_[r];
+      if (slot == watched_slot_) {
+        made = d;
+        need = used ? unit.need : nullptr;
+        free = scratch_;
+      }
       ++tally.victims;
       const Time end = ends(slot);
       calendar_.give(node, freed_.data(), now, end);
       if (stops(p->mode)) calendar_.take(node, kept_.data(), end, kForever);
     }
+    if (p->operation == watched_)
+      note_lacks(attempts.back(), entry, made, need, free.data(), given);
   }
   occupy(entry, now, after(now, entry.duration));
 }

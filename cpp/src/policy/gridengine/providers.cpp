@@ -44,6 +44,7 @@ void Run::find_providers() {
     else if (!willing)
       p.why = Outcome::kNotPreemptibleFlag;
     describe(p);
+    if (o == watched_) note_part(p);
     provider_of_[o] = static_cast<Id>(providers_.size());
     providers_.push_back(p);
   }
@@ -73,7 +74,10 @@ void Run::describe(Provider& p) const {
     // As a job, or by the queue in which it runs.
     p.rerunnable &=
         rows.get(&AllocationColumns::rerunnable, slot) != 0 || (of != kNoId && set_.rerun[of] != 0);
-    if (of != kNoId && set_.queue_action[of] != Asked::kNothing) p.action = set_.queue_action[of];
+    if (of != kNoId && set_.queue_action[of] != Asked::kNothing) {
+      p.action = set_.queue_action[of];
+      p.action_queue = of;
+    }
     const Amount* holds = state_.amounts(slot);
     double resident = 0;
     bool rest = false;
@@ -168,26 +172,30 @@ const Column<Amount>& Run::room_for(const Question& question, Size r, Amount wan
 }
 
 // As it is asked for, else as the configuration says; nothing: it may not be taken so.
-std::optional<Mode> Run::mode_for(const Provider& p, const Question& question) const {
+std::optional<Mode> Run::mode_for(const Provider& p, const Question& question,
+                                  NotAllowed* why) const {
+  const auto no = [&](NotAllowed one) -> std::optional<Mode> {
+    if (why != nullptr) *why = one;
+    return std::nullopt;
+  };
   const Asked ask = question.action != Asked::kConfigured ? question.action : p.action;
-  if (ask == Asked::kConfigured) return advised(p, question);
+  if (ask == Asked::kConfigured) {
+    const std::optional<Mode> found = advised(p, question);
+    return found ? found : no(NotAllowed::kNoneWouldDo);
+  }
   const Mode mode = mode_of(ask);
-  if (!set_.has(mode)) return std::nullopt;
-  if (mode == Mode::kCheckpoint && !p.checkpointable) return std::nullopt;
-  if (mode == Mode::kRequeue && !p.rerunnable && !question.forced) return std::nullopt;
+  if (!set_.has(mode)) return no(NotAllowed::kNotThere);
+  if (mode == Mode::kCheckpoint && !p.checkpointable) return no(NotAllowed::kNotCheckpointable);
+  if (mode == Mode::kRequeue && !p.rerunnable && !question.forced)
+    return no(NotAllowed::kNotRerunnable);
   return mode;
 }
 
 // As `mode_for` and `advised` decide.
 WhyMode Run::why_mode(const Provider& p, const Question& question) const {
   if (question.action != Asked::kConfigured) return WhyMode::kAsked;
-  if (p.action != Asked::kConfigured) {
-    for (const Id slot : p.slots)
-      if (const Id of = subordination_.queue_of(slot);
-          of != kNoId && set_.queue_action[of] != Asked::kNothing)
-        return WhyMode::kQueue;
-    return WhyMode::kConfigured;
-  }
+  if (p.action != Asked::kConfigured)
+    return p.action_queue != kNoId ? WhyMode::kQueue : WhyMode::kConfigured;
   const Mode mode = advised(p, question).value_or(Mode::kTerminate);
   if (mode == Mode::kCheckpoint) return WhyMode::kCheckpointable;
   if (mode == Mode::kRequeue) return WhyMode::kRerunnable;

@@ -6,7 +6,7 @@
 namespace evenhand::gridengine {
 
 Run::Run(const Inputs& inputs, const Memory& before, const ClusterState& state, Pace& pace,
-         bool record)
+         const Recorder* recorder)
     : decisions(state.width()),
       memory(before),
       set_(inputs.settings),
@@ -15,7 +15,7 @@ Run::Run(const Inputs& inputs, const Memory& before, const ClusterState& state, 
       state_(state),
       pace_(pace),
       subordination_(state, set_, rows_, before.state),
-      record_(record),
+      record_(recorder != nullptr),
       width_(state_.width()),
       nodes_(state_.nodes().in_order()),
       operations_(state_.operations().in_order()),
@@ -27,6 +27,10 @@ Run::Run(const Inputs& inputs, const Memory& before, const ClusterState& state, 
       scratch_(width_),
       freed_(width_),
       kept_(width_) {
+  if (recorder != nullptr && recorder->slot != kNoId) {
+    watched_slot_ = recorder->slot;
+    watched_ = state_.operation_of(watched_slot_);
+  }
   for (Size i = 0; i < nodes_.size(); ++i) {
     place_of_node_[nodes_[i]] = i;
     usable_ += state_.schedulable(nodes_[i]);
@@ -119,11 +123,13 @@ void Run::start_or_reserve(Entry& entry) {
   credit_leaving(entry.operation, -1);
   if (leaves) occupy(entry, now, after(now, entry.duration));
   const bool may_reserve = entry.reserve && reserved_ < set_.max_reservation;
+  entry.full = entry.reserve && !may_reserve;
   if (!leaves && (may_reserve || ask != Asked::kNothing)) {
     entry.at = first_fit(entry);
     const bool far = set_.distance == 0 || between(now, *entry.at) > set_.distance;
-    const bool forced = ask != Asked::kNothing && before_.forced[entry.operation] != 0;
-    if (ask != Asked::kNothing && !far && !forced)
+    entry.forced = ask != Asked::kNothing && before_.forced[entry.operation] != 0;
+    entry.near = !far;
+    if (ask != Asked::kNothing && !far && !entry.forced)
       entry.outcome = Outcome::kWithinPreemptionDistance;
     else if (ask != Asked::kNothing)
       entry.outcome = carry_out(entry, ask);
@@ -229,6 +235,7 @@ void Run::reserve(Entry& entry) {
     add(d, {nullptr, scratch_.data(), unit.need, state_.operation_usage(entry.operation)});
     claim(unit.need, since, until, false);
     ++tally.reservations;
+    if (record_) entry.reserved_on.push_back(p.node);
   }
   occupy(entry, since, until);
 }

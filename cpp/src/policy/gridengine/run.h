@@ -14,6 +14,7 @@
 #include "evenhand/place/where.h"
 #include "evenhand/policy/gridengine/planner.h"
 #include "evenhand/preempt/effects.h"
+#include "evenhand/preempt/recorder.h"
 #include "evenhand/preempt/victim_sets.h"
 #include "subordination.h"
 
@@ -50,6 +51,10 @@ struct Entry {
   bool planned = false;           // that is free now, and planned for others while it would run
   Column<Id> planned_for{};       // these jobs have it; when recording
   std::optional<Time> at{};       // since when it would fit; kForever: never
+  bool near = false;              // within `preemption_distance`
+  bool forced = false;            // a request for preemption was by force
+  bool full = false;              // others have all reservations that there may be
+  Column<Id> reserved_on{};       // nodes; when recording
   Column<Amount> unit_missing{};  // units x R, of a preemptee; when recording
   std::vector<Entry> without{};   // itself, with all gone that it may preempt; when recording
 };
@@ -74,6 +79,7 @@ struct Provider {
   // What the configuration says, and which of the advisor's actions lets go of its processes:
   // where the consumer wants nothing but slots, and else.
   Asked action = Asked::kConfigured;
+  Id action_queue = kNoId;  // that says so
   Mode for_slots = Mode::kPreempt, for_more = Mode::kPreempt;
   Outcome why = Outcome::kTaken;  // why it may not
   Mode mode = Mode::kPreempt;     // for the consumer at hand
@@ -118,18 +124,25 @@ enum class WhyMode : std::uint8_t {
   kNotRerunnable
 };
 
+// Why a job does not allow an action.
+enum class NotAllowed : std::uint8_t {
+  kNoneWouldDo,
+  kNotThere,
+  kNotCheckpointable,
+  kNotRerunnable
+};
+
+// How victims are chosen.
+enum class Order : std::uint8_t { kFewest, kOnOneHost, kNamed };
+
 // What became of every job when one looked for providers.
 struct Attempt {
   Id operation = kNoId, request = kNoId;
-  Column<Outcome> verdict{};   // O
-  Column<Spared> spared{};     // O; empty: none is
-  Column<Index> place{};       // O: among the candidates in their order, from 1; 0: it is none
-  Column<WhyMode> why_mode{};  // O
-  Column<Mode> mode{};         // O
-  Index candidates = 0;
-  Index preemptees = 0, wanted = 0;  // before it; that would leave for it
-  Time at = kNoTime;                 // when it would start without; kForever: never
-  Column<Id> nodes{};                // where the job is to be placed
+  Column<Outcome> verdict{};  // O
+  Column<Spared> spared{};    // O; empty: none is
+  Facts counted{};            // of all of it
+  Facts job{};                // of the recorder's allocation, and its job
+  Order order = Order::kFewest;
 };
 
 // Room of managed licences that a job takes, for the other clusters.
@@ -142,7 +155,7 @@ struct Claim {
 class Run {
  public:
   Run(const Inputs& inputs, const Memory& memory, const ClusterState& state, Pace& pace,
-      bool record);
+      const Recorder* recorder);
 
   // Serves the queue; or one entry after the other, where several runs share licences.
   void go();
@@ -156,6 +169,9 @@ class Run {
   void claimed_elsewhere(const Claim& claim, std::span<const Id> resource_of, Amount sign);
   void uses_elsewhere(const Run& other, std::span<const Id> resource_of);
   std::vector<Claim> claims;  // since they were last cleared
+
+  // What the recorder's request or allocation met.
+  void report(Recorder& recorder) const;
 
   // Commands: refused, or remembered.
   void accept(std::span<const Trigger::Command> commands);
@@ -171,8 +187,6 @@ class Run {
   Time next_due = kNoTime;
 
   const ClusterState& state() const noexcept { return state_; }
-  const Settings& settings() const noexcept { return set_; }
-  const Subordination& subordination() const noexcept { return subordination_; }
 
  private:
   using Size = std::size_t;
@@ -266,7 +280,8 @@ class Run {
   void describe(Provider& provider) const;
   bool is_slots(Size r) const noexcept;  // or a licence that is free with them
   bool frees(Mode mode, Size r) const noexcept { return frees_[at(mode) * width_ + r] != 0; }
-  std::optional<Mode> mode_for(const Provider& provider, const Question& question) const;
+  std::optional<Mode> mode_for(const Provider& provider, const Question& question,
+                               NotAllowed* why = nullptr) const;
   WhyMode why_mode(const Provider& provider, const Question& question) const;
   std::optional<Mode> advised(const Provider& provider, const Question& question) const;
   bool frees_enough(const Provider& provider, const Question& question, Mode mode) const;
@@ -312,8 +327,21 @@ class Run {
     Column<Amount> shared;      // R
   };
   Wanted wanted_of(const Entry& entry, std::span<Provider* const> victims);
-  void note_candidates(Attempt& attempt, const Question& question);
   void lacks_without(Entry& entry, const Question& question);
+
+  // facts.cpp
+  void note_part(const Provider& provider);
+  void note_asked(Attempt& attempt, const Question& question);
+  void note_candidates(Attempt& attempt, const Question& question);
+  void note_action(Facts& facts, const Provider& provider, const Question& question) const;
+  void note_wanted(Attempt& attempt, Index wanted) const;
+  void note_lacks(Attempt& attempt, const Entry& entry, const Decision& made, const Amount* need,
+                  const Amount* free, View<const Amount> given) const;
+  void note_start(Facts& facts, const Entry& entry) const;
+  void note_entry(Event& event, const Entry& entry, const Entry& lacking) const;
+  void note_suspended(Facts& facts, Id operation) const;
+  void note_unseen(Recorder& recorder, Id operation) const;
+  Column<Id> leaving_for(Id operation) const;
 
   // one_node.cpp
   // `largest`: whether that is wanted, too.
@@ -351,6 +379,8 @@ class Run {
   // others, makes a later run decide otherwise.
   bool looks_ahead_;
   bool record_, closed_ = false;  // closed_: a suspended queue was in the way of the last placing
+  Id watched_slot_ = kNoId, watched_ = kNoId;  // the recorder's allocation, and its job
+  Id part_ = kNoId;                            // another part of that job for which it is spared
   Size width_;
   Column<Id> nodes_, operations_;  // that there are, in canonical order
   Rooms rooms_;

@@ -210,6 +210,11 @@ const std::vector<Subordination::Change>& Subordination::settle() {
   return changes_;
 }
 
+bool Subordination::stops(Id operation) const {
+  return std::ranges::any_of(changes_,
+                             [&](const Change& c) { return c.operation == operation && c.stops; });
+}
+
 Subordination::Verdict Subordination::verdict(Id slot) const {
   const Id o = state_.operation_of(slot), queue = queue_of(slot), host = state_.node_of(slot);
   if (!on_ || status_.empty() || queue == kNoId || host == kNoId) return {Outcome::kTaken, {}};

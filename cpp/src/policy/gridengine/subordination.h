@@ -49,6 +49,7 @@ class Subordination {
   // After all else of the run.
   const std::vector<Change>& settle();
   Verdict verdict(Id slot) const;
+  bool stops(Id operation) const;  // by this run
 
  private:
   struct Start {

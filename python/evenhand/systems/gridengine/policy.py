@@ -11,7 +11,6 @@ from evenhand import _core
 from evenhand.config.triggers import Commands
 from evenhand.diagnostics import Diagnostic
 from evenhand.explain.facts import name_of
-from evenhand.explain.told import NOTHING, Told
 from evenhand.plans.plan import Plan
 from evenhand.systems.base import Policy
 from evenhand.systems.gridengine import columns
@@ -19,15 +18,10 @@ from evenhand.systems.gridengine.commands import parse_command, suspend_method
 from evenhand.systems.gridengine.effects import effects
 from evenhand.systems.gridengine.record import GRIDENGINE
 from evenhand.systems.gridengine.settings import GridEngineSettings
-from evenhand.systems.gridengine.spared import of_unseen
 from evenhand.systems.gridengine.subordinates import BY_QUEUE, queue_numbers
-from evenhand.systems.gridengine.telling import of_allocation, of_request
-from evenhand.systems.gridengine.victims import of_victim
-from evenhand.systems.gridengine.words import compared
 from evenhand.units.text import number
 
 if TYPE_CHECKING:
-    from evenhand.explain.facts import Facts
     from evenhand.model import Snapshot
     from evenhand.plans.memory import LiveRows
 
@@ -73,7 +67,6 @@ class GridEngine(Policy):
     RECORD = GRIDENGINE
     model = GridEngineSettings
     CLOCKS: ClassVar[Mapping[str, float]] = {"schedule_interval": 15.0}
-    _COMPARED = compared
     __slots__ = ()
 
     settings: GridEngineSettings
@@ -171,20 +164,6 @@ class GridEngine(Policy):
             return {}
         names = [*queue_numbers(self.settings.queues)]
         return {"queue": names[queue], "count": count, "most": most}
-
-    def told(
-        self, facts: Facts, what: str, row: int, met: Mapping[str, Any], recorded: Mapping[str, Any]
-    ) -> Told:
-        """Say more of an outcome; see `evenhand.explain.told.told_of_outcome`."""
-        return (of_request if what == "request" else of_allocation)(facts, row, met, recorded)
-
-    def told_of_unseen(self, facts: Facts, what: str, row: int) -> Told:
-        """Say why no job was looked for that might leave, by the row of an allocation."""
-        return of_unseen(facts, row) if what == "allocation" else NOTHING
-
-    def told_of_victim(self, facts: Facts, row: int) -> Told:
-        """Say what chose a victim, by its row among the decisions."""
-        return of_victim(facts, row)
 
     def standing(self, snapshot: Snapshot, row: int) -> str:
         """Say which priority a job has.

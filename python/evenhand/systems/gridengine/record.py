@@ -7,6 +7,7 @@ from typing import Final
 from evenhand.config.triggers import Commands, SchedulingRun
 from evenhand.systems.gridengine.reads import ONLY_IF, READS
 from evenhand.systems.gridengine.reasons import REASONS
+from evenhand.systems.gridengine.says import MODE_OF, SAYS
 from evenhand.systems.record import VICTIMS, Column, System
 
 __all__ = ["GRIDENGINE", "LETTERS"]
@@ -14,7 +15,7 @@ __all__ = ["GRIDENGINE", "LETTERS"]
 _SETTINGS = "evenhand.systems.gridengine.settings:"
 
 #: Letter of each mode in the order of `evenhand.reasons.MODES`.
-LETTERS: Final = "TRCPNS"
+LETTERS: Final = "".join(MODE_OF)
 
 GRIDENGINE: Final = System(
     word="gridengine",
@@ -25,6 +26,7 @@ GRIDENGINE: Final = System(
     only_if=ONLY_IF,
     queues_at="evenhand.systems.gridengine.subordinates:queue_numbers",
     reasons=REASONS,
+    says=SAYS,
     memory=(
         Column("operations", "requested", words=("no", *LETTERS, "configured")),
         Column("operations", "forced", words=("no", "yes")),

@@ -1,6 +1,7 @@
 // Settings of Grid Engine's scheduling runs and preemption. Defaults are the preset "documented".
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <vector>
@@ -53,6 +54,9 @@ struct Settings {
   Column<std::uint8_t> there{};       // Mode: that the system has; empty: all
   bool has(Mode mode) const noexcept {
     return there.empty() || there[static_cast<std::size_t>(mode)] != 0;
+  }
+  bool has_all() const noexcept {
+    return std::ranges::all_of(there, [](std::uint8_t one) { return one != 0; });
   }
   Index max_reservation = 0, max_preemptees = 0;
   bool prioritize = false, keep_resources = false;
