@@ -109,6 +109,8 @@ class Known:
         value = self.value(name)
         if form == "span":
             return written.duration(value)
+        if form == "exact":
+            return written.exact(value)
         if form == "words":
             return str(value).replace("_", " ")
         if form == "name":

@@ -54,11 +54,12 @@ class Clause:
     ----------
     sentence : str
         A template; its fields in braces are names of facts, which read as their kinds and names say:
-        ``{until}`` is an instant. ``{grace:span}`` is a duration, ``{used:of limit}`` amounts and what each
-        is held against, ``{used:beside guaranteed}`` amounts that are compared, ``{queue:name}`` no more
-        than a name, ``{preemption_key:words}`` a word without its underscores, ``{placed_on:nodes}`` nodes
-        by name, ``{row.node_tags:tags}`` tags; ``{victims:one has|have}`` is a word for one of them and
-        another for several. ``{lacking:part}`` is a clause of the kind "part", empty where none is known;
+        ``{until}`` is an instant. ``{grace:span}`` is a duration, ``{rank:exact}`` a number with all its
+        digits, ``{used:of limit}`` amounts and what each is held against, ``{used:beside guaranteed}`` what
+        is compared, ``{queue:name}`` no more than a name, ``{preemption_key:words}`` a word without its
+        underscores, ``{placed_on:nodes}`` nodes by name, ``{row.node_tags:tags}`` tags;
+        ``{victims:one has|have}`` is a word for one of them and another for several. ``{lacking:part}`` is a
+        clause of the kind "part", empty where none is known;
         ``{spared:said}`` what is said of an allocation with that outcome, ``{stood:each}`` what is said of
         each of several codes, by clauses of the kind "stood", and ``{stood:all}`` likewise with "and".
     numbers : tuple of str or (str, str)

@@ -19,6 +19,7 @@ __all__ = [
     "amounts_of",
     "counted_in",
     "duration",
+    "exact",
     "instant",
     "named",
     "number",
@@ -68,6 +69,12 @@ def rounded(value: float, digits: int) -> str:
         text = format(Decimal(f"{value:.{digits - 1}e}"), ",f")
         text = text.rstrip("0").rstrip(".") if "." in text else text
     return "0" if text == "-0" else text
+
+
+def exact(value: float) -> str:
+    """Return a number with all its digits, which tell it from any other float."""
+    text = format(Decimal(repr(value)), ",f") if math.isfinite(value) else rounded(value, _EXACT)
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def share(value: float) -> str:

@@ -45,7 +45,7 @@ def test_a_clause_is_of_a_code_and_its_fields_are_names(kind: Any, code: str, cl
         assert reason(code, of, "allocation", "request").code == code
     fields = [(name, form) for _, name, form, _ in Formatter().parse(clause.sentence) if name is not None]
     assert all(part.isidentifier() for name, _ in fields for part in name.split("."))
-    forms = ("", "span", "words", "name", "nodes", "tags", "part", "said", "each", "all")
+    forms = ("", "span", "words", "name", "nodes", "tags", "exact", "part", "said", "each", "all")
     assert all(form in forms or form.startswith(("of ", "beside ", "one ")) for _, form in fields)
     assert not set(clause.says) & {one if isinstance(one, str) else one[0] for one in clause.numbers}
 
@@ -86,6 +86,10 @@ def test_every_part_is_named_somewhere(word: str) -> None:
         ({"jobs": {"x": [1, 0]}}, "{x:one has|have}", "have", ["b", "a"]),
         ({"numbers": {"x": 1.0}}, "{x:one job|jobs}", "job", 1),
         ({"numbers": {"x": 0.0}}, "{x:one job|jobs}", "jobs", 0),
+        ({"numbers": {"x": 0.1 + 0.7}}, "{x:exact}", "0.7999999999999999", 0.1 + 0.7),
+        ({"numbers": {"x": 3.0}}, "{x:exact}", "3", 3),
+        ({"numbers": {"x": 1e-7}}, "{x:exact}", "0.0000001", 1e-7),
+        ({"numbers": {"x": 12345.5}}, "{x:exact}", "12,345.5", 12345.5),
         ({"numbers": {"x": 0.12341, "y": 0.12342}}, "{x:beside y}", "0.12341", 0.12341),
         ({"nodes": {"x": [0]}}, "{x:nodes}", "node n", ["n"]),
         ({"operations": {"element": 1}}, "{element}", "operation b", "b"),

@@ -78,7 +78,6 @@ def test_force_asks_for_no_distance() -> None:
     assert waits.summary.endswith(
         "it starts at 1,300 s (in 5 min) without preemption, within `preemption_distance` (15 min)."
     )
-    assert "With a `preemption_distance` below 5 min it could preempt." in waits.sentences
 
 
 def test_of_named_jobs_of_which_none_may_leave_nothing_is_said_of_others() -> None:

@@ -253,7 +253,10 @@ Outcome Run::preempt(Entry& entry, std::span<const Id> named, Asked action, bool
                                            ? Outcome::kTaken
                                            : Outcome::kSparedFitsWithout;
   if (victims.empty()) {
-    if (record_) lacks_without(entry, question);
+    if (attempt != nullptr) {
+      lacks_without(entry, question);
+      attempt->counted.numbers.emplace_back("remaining", candidates_for(question).rows());
+    }
     return Outcome::kNoRoomEvenWithVictims;
   }
   if (attempt != nullptr) note_wanted(*attempt, victims.rows());

@@ -31,8 +31,8 @@ REASONS: Final = (
     _reason(
         "automatic_preemption",
         "victim",
-        f"{_LEAVES}, whose reservation is too far away",
-        "The reservation of a job of higher priority is farther away than `preemption_distance`.",
+        f"{_LEAVES}, which does not start soon enough without preemption",
+        "A job of higher priority would not start within `preemption_distance` without it, or that is 0.",
     ),
     _reason(
         "reserved_ahead",

@@ -28,6 +28,7 @@ _QUEUE_SUSPENDED = "its queue {queue:name} is suspended{list:part}"
 _FEWEST = "as few jobs leave as can be"
 _RANK = "the lowest priority comes first, of equal ones the last that started"
 _KEEPS = "a stopped job would keep something that is wanted"
+_ENOUGH = "what is wanted of it is free once its processes have stopped"
 _NO_GENTLER = "no gentler one of `actions` frees what is wanted"
 #: In the order of the core's numbers, from 1.
 _CHOSEN_BY = (
@@ -35,6 +36,11 @@ _CHOSEN_BY = (
     *("keeps_resources", "rerunnable", "not_rerunnable"),
 )
 _GONE = {"outcome": "no_room_even_with_victims"}
+
+_TOO_MANY = (
+    Clause("{too_many:part}, so only {victims} {victims:one leaves|leave}", (*_PLACE, "wanted", "victims")),
+    Clause("{too_many:part}, so none is", (*_PLACE, "wanted")),
+)
 
 
 def _barred(sentence: str, tags: str = "{%s.node_tags:tags}") -> tuple[Clause, ...]:
@@ -91,7 +97,7 @@ SAYS: Final = {
             then=_STAYS,
         ),
         Clause(
-            "no job of lower priority than {priority} runs that may be preempted for it{starts:part}",
+            "no job of lower priority than {priority:exact} runs that may be preempted for it{starts:part}",
             ("priority",),
             then=_STAYS,
         ),
@@ -103,24 +109,25 @@ SAYS: Final = {
             then=_STAYS,
         ),
         Clause(
-            "no job of lower priority than {priority} allows the action by which it would leave{starts:part}",
+            "no job of lower priority than {priority:exact} allows the action by which it would"
+            " leave{starts:part}",
             ("priority",),
             then=_STAYS,
         ),
     ),
     ("request", "max_preemptees"): (
-        Clause("{too_many_for_it:part}{starts:part}", then=("room", "leave_now", "enough", "reserved")),
+        Clause("{too_many_for_it:part}{starts:part}", then=("room", "leave_now", "reserved")),
     ),
     ("request", "within_preemption_distance"): (
         Clause(
             "it starts at {starts_at} without preemption, within `preemption_distance`"
             " ({preemption_distance:span})",
             ("starts_at", "preemption_distance"),
-            then=("room", "nearer"),
+            then=("room",),
         ),
     ),
     ("request", "waits_for_reservation"): (
-        Clause("its reservation begins at {starts_at}", ("starts_at",), then=("room", "within", "nearest")),
+        Clause("its reservation begins at {starts_at}", ("starts_at",), then=("room", "within")),
     ),
     ("request", "waits_for_victims"): (
         Clause(
@@ -233,12 +240,6 @@ SAYS: Final = {
             ("preemption_distance",),
         ),
     ),
-    ("part", "nearest"): (
-        Clause("", where={"automatic_preemption": False}),
-        Clause("", where={"max_preemptees": 0}),
-        Clause("{nearer:part}"),
-    ),
-    ("part", "nearer"): (Clause("with a `preemption_distance` below {away:span} it could preempt"),),
     ("part", "too_many_for_it"): (Clause("{jobs:part} would have to be preempted for it{cap:part}", _CAP),),
     ("part", "too_many"): (
         Clause("{jobs:part} would have to be preempted for {asker:part}{cap:part}", _CAP),
@@ -252,7 +253,6 @@ SAYS: Final = {
         ),
     ),
     ("part", "leave_now"): (Clause("for it {victims} {victims:one leaves|leave} now", ("victims",)),),
-    ("part", "enough"): (Clause("with `max_preemptees` {enough} {wanted:one it|they} would have been"),),
     # Why an allocation stays.
     ("part", "asker"): (Clause("request {request:name} of operation {asks}"),),
     ("allocation", "no_free_room"): (
@@ -315,20 +315,12 @@ SAYS: Final = {
             )
         )
     ),
-    ("allocation", "max_preemptees"): (
-        Clause(
-            "{too_many:part}, so only {victims} {victims:one leaves|leave}", (*_PLACE, "wanted", "victims")
-        ),
-        Clause("{too_many:part}, so none is", (*_PLACE, "wanted"), then=("enough",)),
-    ),
+    ("allocation", "max_preemptees"): _TOO_MANY,
     ("allocation", "no_start_in_stage"): (
+        *_TOO_MANY,
+        Clause("{asker:part} would not fit even with it gone", _PLACE, {"remaining": 1}),
         Clause(
-            "{too_many:part}, so only {victims} {victims:one leaves|leave}", (*_PLACE, "wanted", "victims")
-        ),
-        Clause("{too_many:part}, so none is", (*_PLACE, "wanted")),
-        Clause("{asker:part} would not fit even with it gone", _PLACE, {"candidates": 1}),
-        Clause(
-            "{asker:part} would not fit even with all {candidates} jobs gone that may be preempted for it,"
+            "{asker:part} would not fit even with all {remaining} jobs gone that may be preempted for it,"
             " so none is",
             _PLACE,
         ),
@@ -368,8 +360,8 @@ SAYS: Final = {
     **{
         ("victim", code): (
             Clause(
-                "; at priority {beneficiary_priority:beside priority} or above operation {operation}, which"
-                " has {priority:beside beneficiary_priority}, would have been spared",
+                "; at priority {beneficiary_priority:exact} or above operation {operation}, which has"
+                " {priority:exact}, would not leave for operation {asks}",
                 ("priority", "beneficiary_priority"),
                 then=("distance", "order", "action", "leave", "grace"),
             ),
@@ -410,10 +402,7 @@ SAYS: Final = {
             where={"near": 1},
         ),
         Clause("; the request for preemption was by force, which asks for no distance", where={"forced": 1}),
-        Clause(
-            ", farther away than `preemption_distance` ({preemption_distance:span}); with {away:span} or"
-            " more, no job would have been preempted for it"
-        ),
+        Clause("; {away:span} is farther away than `preemption_distance` ({preemption_distance:span})"),
     ),
     ("part", "order"): (
         Clause(
@@ -460,9 +449,11 @@ SAYS: Final = {
         ),
         _by(
             "keeps_resources",
-            "what is wanted of it is free once its processes have stopped; with as much free swap as its"
-            " memory, and all else released on suspension, it would be P",
+            f"{_ENOUGH}; with as much free swap as its memory, and all else released on suspension, it would"
+            " be P",
+            all_actions=1,
         ),
+        _by("keeps_resources", _ENOUGH),
         _by("rerunnable", f"{_KEEPS}, and it can be run again", all_actions=1),
         _by("rerunnable", f"{_NO_GENTLER}, and it can be run again"),
         _by(
@@ -484,10 +475,7 @@ SAYS: Final = {
         Clause(", beside {preemptees} preempted before"),
     ),
     ("part", "grace"): (Clause("its processes have {grace:span} to end, as `notify` says", ("notify",)),),
-    ("victim", "queue_suspended"): (Clause("; with a number above {count} that list would not"),),
-    ("victim", "subordinate_threshold"): (
-        Clause("; with slots={count} it would run on", then=("stops_first",)),
-    ),
+    ("victim", "subordinate_threshold"): (Clause("", then=("stops_first",)),),
     ("part", "stops_first"): tuple(
         Clause(f"of queue {{own_queue}} the job that has run {which} stops first", where={"longest": longest})
         for longest, which in enumerate(("shortest (sr)", "longest (lr)"))
