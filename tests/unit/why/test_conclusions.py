@@ -362,6 +362,36 @@ def test_a_priority_is_called_the_allocations(own: dict[str, int], was: int) -> 
         assert bool(plan(priority=priority).decisions.victims) == leaves
 
 
+@pytest.mark.parametrize(
+    ("row", "code", "words"),
+    [
+        ({}, "not_chosen", "other victims make room for request ask, on node n1."),
+        ({"priority": 1}, "not_lower_priority", "its priority 1 is not lower than 0, that of request ask."),
+        (
+            {"required_node": "n1"},
+            "not_a_candidate",
+            "it may run on no other node, so it is not taken for request ask.",
+        ),
+        ({"resources": {"gpu": 1}}, "not_a_candidate", "it has nothing that request ask asks for."),
+    ],
+)
+def test_what_stays_where_an_ask_needs_the_node_was_looked_at(
+    row: dict[str, Any], code: str, words: str
+) -> None:
+    """Not: no ask looked for victims on its node."""
+    waits = {"name": "ask", "operation": "p", "required_node": "n1"}
+    rows = [node("n1", 3 if "resources" in row else 4), node("n2", 4)]
+    rows[0]["capacity"]["gpu"] = 1
+    more = {"pools": QUEUES, "resources": {"cpu": {}, "gpu": {}}}
+    data = snapshot(rows, IN_QUEUES, RUNNING, [waits], **more).to_dict()
+    data["allocations"][0] |= row
+    plan = eh.plan(eh.Snapshot.from_dict(data), eh.policies.YuniKorn(preemption="per_ask"))
+    assert [d.allocation for d in plan.decisions.victims] == ["d3"]
+    said = plan.why_not("d0")
+    assert said.code == code
+    assert said.summary.endswith(f"was not preempted: {words}")
+
+
 # --- Backend.AI
 
 

@@ -44,7 +44,7 @@ def test_a_victim_of_another_queue_is_told_what_its_queue_keeps() -> None:
     assert (why.numbers["used"], why.numbers["keeps"]) == ({"cpu": 4}, {"cpu": 2})
     assert (why.numbers["place"], why.numbers["candidates"]) == (1, 4)
     assert why.sentences[1] == (
-        "Of 4 that might leave on node n it was number 1, by cost: opted out last, originators last,"
+        "Of 4 candidates on node n it was number 1, by cost: opted out last, originators last,"
         " the lowest priority first, the shortest live time first."
     )
     # The second has left when its queue used one less.

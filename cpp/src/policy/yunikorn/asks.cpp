@@ -384,6 +384,7 @@ bool Asks::take_victims_there(Id request, Id node) {
   const RequiredNodeAnswer found =
       required_node_victims(here, free.data(), width_, asked(request), part_.ask_priority[request],
                             !set_.switches.required_node_ignores_free_room, needs, released);
+  if (watched() != kNoId) watch_there(request, rows, found);
   if (found.victims.empty()) return false;
   for (const Id i : found.victims) {
     preempt(place_of_row_[rows[i]], request, node, Stage::kPreemptionCycle,

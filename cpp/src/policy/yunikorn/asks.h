@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "evenhand/policy/yunikorn/parts.h"
 #include "evenhand/policy/yunikorn/search.h"
 #include "run.h"
 
@@ -75,6 +76,7 @@ class Asks : public Run {
   void add_no_candidate(Facts& facts, Id row, Id request) const;
   Outcome why_no_candidate(Id row, Id request) const;
   Spared spared_by_pace(Id row) const;
+  void watch_there(Id request, const Column<Id>& rows, const RequiredNodeAnswer& found);
   void add_place(Facts& facts, Id row, std::span<const Id> victims) const;
 
   Resource of_row(const Amount* amounts) const { return dense(amounts, width_); }

@@ -245,6 +245,39 @@ Spared Asks::spared_by_pace(Id row) const {
   return pace_.on() ? pace_.spared(state_, part_.slot[place_of_row_[row]]) : Spared{};
 }
 
+// Of what stays on a node that an ask needs: why it is no victim; as `required_node_victims`.
+void Asks::watch_there(Id request, const Column<Id>& rows, const RequiredNodeAnswer& found) {
+  const auto at = std::ranges::find_if(
+      rows, [&](Id row) { return part_.slot[place_of_row_[row]] == watched(); });
+  const auto i = static_cast<Id>(at - rows.begin());
+  if (at == rows.end() || taken_[place_of_row_[*at]] != 0 ||
+      std::ranges::find(found.victims, i) != found.victims.end())
+    return;
+  const bool candidate = std::ranges::find(found.candidates, i) != found.candidates.end();
+  const Held& held = world_->held();
+  Outcome why = found.victims.empty() ? Outcome::kNoStartInStage : Outcome::kNotChosen;
+  Spared spared;
+  bool higher = false;
+  if (!candidate) {
+    if (held.barred[*at] != 0) spared = spared_by_pace(*at);
+    higher = held.barred[*at] == 0 && held.priority[*at] > part_.ask_priority[request];
+    why = spared.why != Outcome::kTaken                       ? spared.why
+          : higher                                            ? Outcome::kNotLowerPriority
+          : held.barred[*at] == 0 && held.preempted[*at] != 0 ? Outcome::kAlreadyPreempting
+                                                              : Outcome::kNotACandidate;
+  }
+  record_slot(request, why, spared);
+  Facts& facts = recorder_->events.back().facts;
+  if (higher) add_priorities(facts, place_of_row_[*at], request);
+  if (why == Outcome::kNotACandidate) {
+    const auto because =
+        held.barred[*at] != 0 ? NoCandidate::kNeedsItsNode : NoCandidate::kHoldsNothing;
+    facts.numbers.emplace_back("why", static_cast<double>(because));
+    facts.pools.emplace_back("queue", part_.pool_of[part_.queue[place_of_row_[*at]]]);
+  }
+  if (why == Outcome::kNotChosen) facts.hosts.emplace_back("placed_on", held.node[*at]);
+}
+
 // As one outcome, where there is one for it.
 Outcome Asks::why_no_candidate(Id row, Id request) const {
   if (part_.leaf_of_pool[state_.pool_of(part_.operation[place_of_row_[row]])] == leaf_of(request))

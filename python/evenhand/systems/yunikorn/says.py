@@ -374,7 +374,7 @@ SAYS: Final = {
     ("allocation", "taken"): (
         Clause("nothing else might leave on {where:part}", ("place", "candidates"), {"candidates": 1}),
         Clause(
-            "of {candidates} that might leave on {where:part} it was number {place}{by:part}",
+            "of {candidates} candidates on {where:part} it was number {place}{by:part}",
             ("place", "candidates"),
         ),
     ),
