@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 import subprocess
@@ -73,7 +74,8 @@ def test_each_can_be_planted(file: str) -> None:
         assert (f"MUTANT == {d.number}" if file.endswith(".py") else f"planted({d.number})") in text
         assert file.endswith(".py") or d.whole or is_expression(source, d), f"{d.label}: no expression"
     if file.endswith(".py"):
-        compile(text, file, "exec")
+        names = [node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)]
+        assert names.count("MUTANT") == len(here), "one is planted into a text"
 
 
 def test_without_a_defect_the_planted_source_says_what_the_source_says() -> None:

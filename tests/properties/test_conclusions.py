@@ -17,26 +17,37 @@ PLANS = 160
 #: Of the systems whose sentences are held to it: kinds that so many drawn plans conclude.
 KINDS = {
     "ytsaurus": {
+        "aggressive_preemption: the only one",
         "aggressive_preemption: within the threshold",
+        "limits_of_operation_or_pool: limits",
+        "not_considered: no stage",
+        "preemption: the only one",
         "preemption: within the threshold",
         "resource_limits_violated: within its limits",
         "resource_overcommit: on a larger node",
     },
     "yunikorn": {
         "below_ideal_share: a queue within gives nothing",
+        "below_ideal_share: its place",
         "cycle_full: limit",
+        "higher_priority_in_queue: nothing else",
         "higher_priority_in_queue: priority",
         "limits_of_operation_or_pool: its max",
         "may_not_preempt_yet: until",
         "no_room_even_with_victims: whatever the limit",
+        "not_considered: no ask looked there",
     },
     "backendai": {
         "above_threshold: only where that is as much",
         "behind_first_waiting: in the queue",
+        "lower_priority: in that order",
         "lower_priority: not for this session",
         "lower_priority: spared at all",
+        "no_lower_priority: nothing may be",
         "no_room_even_with_victims: if all left",
+        "not_considered: no session looked",
         "ran_too_short: until",
+        "waits_for_victims: it starts once they have left",
     },
 }
 
@@ -73,6 +84,7 @@ ASK: dict[str, Any] = {"name": "ask", "operation": "p", "resources": {"cpu": 1}}
             {"requests": [{**ASK, "required_node": "n"}], "nodes": NODES},
             {"preemption": "per_ask"},
         ),
+        ("waits_for_victims: it starts once they have left", {}, {"preemption": "per_ask"}),
         (
             "may_not_preempt_yet: again_from",
             {"requests": [{**ASK, "resources": {"cpu": 2}}, {**ASK, "name": "more"}]},
@@ -86,3 +98,13 @@ def test_what_is_drawn_seldom_holds(kind: str, rows: dict[str, Any], settings: d
     found = [one for plan in plans for one in tried(plan) if one.kind == kind]
     assert found
     assert all(one.holds for one in found)
+
+
+def test_an_ask_that_found_no_room_is_left_out_of_as_many_cycles_as_is_said() -> None:
+    state = None
+    for cycle in range(8):
+        plan = eh.plan(cluster(), policy(), state, on=eh.Cycle("allocation"))
+        found = [one for one in tried(plan) if one.kind == "missed_opportunity: so many cycles more"]
+        assert len(found) == (cycle not in (0, 3))
+        assert all(one.holds for one in found)
+        state = plan.state

@@ -5,7 +5,18 @@ What each names is changed, and planned again.
 
 from __future__ import annotations
 
-from tests.properties.conclusions import backendai, gridengine, slurm, ytsaurus, yunikorn
+from tests.properties.conclusions import backendai, every, gridengine, slurm, ytsaurus, yunikorn
 from tests.properties.conclusions.case import Case, Data, Tried, tried
 
-__all__ = ["Case", "Data", "Tried", "backendai", "gridengine", "slurm", "tried", "ytsaurus", "yunikorn"]
+__all__ = [
+    "Case",
+    "Data",
+    "Tried",
+    "backendai",
+    "every",
+    "gridengine",
+    "slurm",
+    "tried",
+    "ytsaurus",
+    "yunikorn",
+]

@@ -1,0 +1,36 @@
+"""What plans of every system conclude."""
+
+from __future__ import annotations
+
+from tests.properties.conclusions.case import Case, Conclusions, tries
+
+__all__: list[str] = []
+
+_SYSTEMS = ("ytsaurus", "yunikorn", "backendai", "slurm", "gridengine")
+
+
+def _without_the_pace(case: Case) -> Conclusions:
+    """It starts then, or something leaves for it."""
+
+    def served() -> bool:
+        plan = case.again(pace={})
+        return case.starts(plan) > case.starts(case.plan) or any(
+            d.beneficiary is not None and str(d.beneficiary.operation) == str(case.own["name"])
+            for d in plan.decisions.victims
+        )
+
+    if case.said.code == "victims_spared":
+        yield "without the pace", served
+
+
+def _nothing_considered_it(case: Case) -> Conclusions:
+    """Nothing leaves its node for a request."""
+    if "no stage of this plan considered it" in case.said.summary:
+        node = case.row(case.data, "allocations", case.said.name).get("node")
+        made = case.plan.decisions.victims
+        yield "no stage", lambda: not any(str(d.node) == str(node) and d.beneficiary for d in made)
+
+
+for _system in _SYSTEMS:
+    tries("requests", "victims_spared", system=_system)(_without_the_pace)
+    tries("allocations", "not_considered", system=_system)(_nothing_considered_it)
