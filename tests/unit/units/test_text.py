@@ -227,3 +227,24 @@ def test_how_far_from_now(value: float, now: float, written: str) -> None:
 def test_when() -> None:
     assert text.when(1767225630, 1767225610) == "2026-01-01 00:00:30 UTC (in 20 s)"
     assert text.when(5, 25) == "5 s (20 s ago)"
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (0.80004321, "0.80004321"),
+        (0.1 + 0.2, "0.30000000000000004"),
+        (3, "3"),
+        (-2.0, "-2"),
+        (1e-7, "0.0000001"),
+        (1234567.5, "1,234,567.5"),
+        (1e22, "10,000,000,000,000,000,000,000"),
+    ],
+)
+def test_an_exact_number_has_all_its_digits(value: float, said: str) -> None:
+    assert text.exact(value) == said
+
+
+@given(FINITE)
+def test_an_exact_number_gives_the_number_back(value: float) -> None:
+    assert read(text.exact(value)) == value

@@ -392,6 +392,26 @@ def test_what_stays_where_an_ask_needs_the_node_was_looked_at(
     assert said.summary.endswith(f"was not preempted: {words}")
 
 
+def test_a_priority_from_which_it_does_not_leave_is_shown_with_all_digits() -> None:
+    """At what is shown it stays, and just below it leaves."""
+
+    def plan(own: float) -> eh.Plan:
+        jobs = [
+            {"name": "o", "pool": "prod", "priority": own},
+            {"name": "new", "pool": "prod", "priority": 0.800000000043},
+        ]
+        waits = {"name": "r", "operation": "new"}
+        made = snapshot([node("n1", 1)], jobs, [("x", "o", "n1", 1.0)], [waits], pools=QUEUES)
+        return eh.plan(made, eh.policies.YuniKorn())
+
+    said = plan(0.800000000042).why("x").summary
+    assert said.endswith(
+        "; the allocation's priority was 0.800000000042, and with 0.800000000043 or more it would not leave"
+        " for this request."
+    )
+    assert not plan(0.800000000043).decisions.victims
+
+
 # --- Backend.AI
 
 

@@ -14,7 +14,7 @@ def _within(stage: str, setting: str) -> tuple[Clause, ...]:
     of, takes = f"its operation's fair share ({setting})", f"the {stage} stage would not have taken it"
     return (
         Clause(f"; within {of} {takes}", (setting,), where={"within": 1}),
-        Clause(f"; within {{within}} of {of} {takes}", (setting,)),
+        Clause(f"; within {{within:exact}} of {of} {takes}", (setting,)),
     )
 
 

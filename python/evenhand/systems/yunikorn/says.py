@@ -227,7 +227,7 @@ SAYS: Final = {
     ),
     ("allocation", "not_lower_priority"): (
         Clause(
-            "its priority {priority} is not lower than {asking_priority}, that of {asked:part}",
+            "its priority {priority:exact} is not lower than {asking_priority:exact}, that of {asked:part}",
             ("priority", "asking_priority"),
         ),
     ),
@@ -338,14 +338,14 @@ SAYS: Final = {
     **{
         ("victim", code): (
             Clause(
-                f"; the allocation's priority was {{priority}}, and {spared} it would not leave for this"
-                " request",
+                f"; the allocation's priority was {{priority:exact}}, and {spared} it would not leave for"
+                " this request",
                 ("priority", "asking_priority"),
             ),
         )
         for code, spared in (
-            ("higher_priority_in_queue", "with {asking_priority} or more"),
-            ("for_required_node", "above {asking_priority}"),
+            ("higher_priority_in_queue", "with {asking_priority:exact} or more"),
+            ("for_required_node", "above {asking_priority:exact}"),
         )
     },
     ("victim", "below_guarantee"): (
