@@ -325,6 +325,15 @@ def test_a_victim_whose_licence_is_used_elsewhere_is_told_so() -> None:
     assert "nothing of this node" not in told.text
 
 
+def test_of_what_the_cluster_shares_a_victim_lacks_what_it_gives_back() -> None:
+    licence = job("licence", 0.1, runs=[{"node": "h1", "resources": {"lic": 2}}])
+    slot, high = job("slot", 0.1, runs=[runs("h2", 1)]), job("high", 0.9, asks=[asks(1)])
+    high["requests"][0]["resources"] = {"slots": 1, "lic": 1}
+    plan = planned({"h1": 0, "h2": 1}, licence, slot, high)
+    assert plan.why("slota0").numbers["missing"] == {"slots": 1}
+    assert plan.why("licencea0").numbers["missing"] == {"lic": 1}
+
+
 def test_several_copies_on_a_node_need_what_all_of_them_lack() -> None:
     """The second copy was told the room before the first."""
     low = job("low", 0.1, runs=[runs("h", 2)])
@@ -357,6 +366,7 @@ def test_another_part_of_a_job_may_keep_all_of_it() -> None:
         told = planned({"h": 2}, low, high).why("lowa0")
         assert told.code == code
         assert told.summary.endswith(f"its job is preempted as a whole, and allocation lowa1 of it {says}.")
+        assert "as a whole" not in planned({"h": 2}, low, high).why("lowa1").summary
 
 
 def test_a_suspended_queue_is_named_with_the_list_that_suspends_it() -> None:
@@ -378,6 +388,10 @@ def test_a_suspended_queue_is_named_with_the_list_that_suspends_it() -> None:
         "where there is room for it, its queue low.q is suspended: `subordinate_list` of queue top.q"
         " suspends it from 1 slots in use there on."
     )
+    both = {name: {"subordinate_list": "low.q=1"} for name in ("top.q", "other.q")}
+    either = eh.plan(eh.Snapshot.from_dict(data), eh.policies.GridEngine(**ON, queues=both)).why("lowr0")
+    assert either.summary.endswith("where there is room for it, its queue low.q is suspended.")
+    assert "by_queue" not in either.numbers
 
 
 def test_room_that_would_be_there_is_of_no_use_in_a_suspended_queue() -> None:

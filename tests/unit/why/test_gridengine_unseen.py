@@ -54,6 +54,10 @@ def test_leaving_work_that_serves_the_request_is_named() -> None:
         "Allocation lowa0 of operation low on node h was not preempted: for request highr0 of operation high"
         " operation gone leaves already, so no more is preempted for it."
     )
+    other = job("other", 0.2, runs=[runs("h", 1, state="preempting", beneficiary={"operation": "else"})])
+    rows = job("else", 0.3)
+    told = planned({"h": 3}, LOW, gone, other, rows, job("high", 0.9, asks=[asks(1)])).why("lowa0")
+    assert told.numbers["victims"] == ["gone"]
 
 
 def test_each_copy_has_the_room_that_those_before_it_left() -> None:
