@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 import evenhand as eh
 from tests.reference.explanations import check_explanations
 from tests.unit.why.test_gridengine import asks, runs
@@ -93,6 +95,27 @@ def test_of_named_jobs_of_which_none_may_leave_nothing_is_said_of_others() -> No
         " none may be preempted: 2."
     )
     assert why.numbers["named"] == ["2"]
+
+
+@pytest.mark.parametrize(
+    ("action", "cells", "lacks"),
+    [
+        ("C", {"checkpointable": True}, "it has no checkpoint environment"),
+        ("R", {"rerunnable": True}, "neither it nor its queue is rerunnable"),
+    ],
+)
+def test_the_action_that_the_request_says_is_named(action: str, cells: dict[str, Any], lacks: str) -> None:
+    """It had then what the action needs, and has it no more; what is configured is another one."""
+    policy = eh.policies.GridEngine(max_reservation=1, max_preemptees=1, preemption_action="T")
+    command = {"consumer": "3", "providers": ["2"], "action": action, "manager": True}
+    state = eh.plan(two_run(1, a2=cells), policy, on=eh.Commands((command,))).state
+    assert eh.plan(two_run(1, a2=cells), policy, state).why("a2").numbers["action"] == action
+    plan = eh.plan(two_run(1), policy, state)
+    check_explanations(plan)
+    told = plan.why("a2")
+    assert told.code == "action_not_allowed"
+    assert told.numbers["action"] == action
+    assert told.summary.endswith(f"the request for preemption says {action}, and {lacks}.")
 
 
 def test_a_job_that_has_stopped_already_is_not_waited_for() -> None:

@@ -274,6 +274,7 @@ def no_lower_priority(world: World, said: Said) -> None:
         running = rows and {World.state_of(a) for a in rows} == {"running"}
         claimed = world.decided("preempt", operation=other["name"])
         plain = s.preemption_action in ("T", "S") and not s.queues and s.pace.is_off
+        plain = plain and allowed(world, other["name"], asks)
         may = running and plain and all(a.get("preemptible", True) for a in rows) and not claimed
         must(not may or priority_of(other) >= priority_of(asks), "it may be preempted", other["name"])
 
