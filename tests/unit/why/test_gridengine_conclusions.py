@@ -101,11 +101,8 @@ def test_no_other_value_of_a_setting_is_named() -> None:
         assert "would have been" not in said
 
 
-@pytest.mark.parametrize(("most", "remaining"), [(1, "with it gone"), (2, None), (3, None)])
-def test_jobs_that_a_pool_may_not_give_are_not_among_those_that_would_not_suffice(
-    most: int, remaining: str | None
-) -> None:
-    """It said that there is no room even with both gone, where one may leave."""
+def of_pool(most: int, wants: int) -> eh.Snapshot:
+    """Two jobs of a pool, of which so many may leave within an hour, and one that wants slots of theirs."""
     data = {
         "now": 1000,
         "resources": {"slots": {"kind": "slots"}},
@@ -116,9 +113,37 @@ def test_jobs_that_a_pool_may_not_give_are_not_among_those_that_would_not_suffic
             *({"name": f"low{i}", "priority": 0.1, "pool": "p"} for i in range(2)),
         ],
         "allocations": [{"name": f"a{i}", "operation": f"low{i}", **runs("h", 1)} for i in range(2)],
-        "requests": [{"name": "r", "operation": "high", **asks(2)}],
+        "requests": [{"name": "r", "operation": "high", **asks(wants)}],
     }
-    plan = eh.plan(eh.Snapshot.from_dict(data), eh.policies.GridEngine(**ON))
+    return eh.Snapshot.from_dict(data)
+
+
+@pytest.mark.parametrize(("most", "given"), [(1, 0), (1, 1), (2, 1), (3, 1)])
+def test_a_pool_has_given_what_it_has_given(most: int, given: int) -> None:
+    """It said that the pool has given as many as it may, where it has given none and would give too many."""
+    policy = eh.policies.GridEngine(**ON)
+    state = eh.plan(of_pool(most, 1), policy).state if given else None
+    plan = eh.plan(of_pool(most, 2 - given), policy, state)
+    assert len(plan.decisions.victims) == (0 if most == 1 else 1)
+    if most > 1:
+        return
+    spared = [name for name in ("a0", "a1") if plan.why(name).code == "pool_victims_per_hour"]
+    assert len(spared) == 1 + given
+    told = plan.why(spared[0])
+    again = "; again from 4,600 s (in 1 h) on" if given else ""
+    assert told.summary.endswith(
+        "with it pool p would give more victims within an hour than `max_victims_per_hour` (1): it has given"
+        f" {given}{again}."
+    )
+    assert told.numbers["victims"] == given
+
+
+@pytest.mark.parametrize(("most", "remaining"), [(1, "with it gone"), (2, None), (3, None)])
+def test_jobs_that_a_pool_may_not_give_are_not_among_those_that_would_not_suffice(
+    most: int, remaining: str | None
+) -> None:
+    """It said that there is no room even with both gone, where one may leave."""
+    plan = eh.plan(of_pool(most, 2), eh.policies.GridEngine(**ON))
     if remaining is None:
         assert taken(plan) == {"a0", "a1"}
         return

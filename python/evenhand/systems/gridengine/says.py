@@ -194,8 +194,8 @@ SAYS: Final = {
         "stands in a pool with `immune_hours` now", "stand in a pool with `immune_hours` now"
     ),
     ("stood", "pool_victims_per_hour"): _stood(
-        "stands in a pool that has given its `max_victims_per_hour`",
-        "stand in a pool that has given its `max_victims_per_hour`",
+        "stands in a pool that would give more than its `max_victims_per_hour`",
+        "stand in a pool that would give more than its `max_victims_per_hour`",
     ),
     ("part", "reserved"): (Clause("room is reserved for it on {reserved_on} from {since} on"),),
     ("part", "unreserved"): (
@@ -325,6 +325,14 @@ SAYS: Final = {
             _PLACE,
         ),
     ),
+    ("allocation", "pool_victims_per_hour"): (
+        Clause(
+            "with it {pool} would give more victims within an hour than `max_victims_per_hour`"
+            " ({max_victims_per_hour}): it has given {victims}{again:part}",
+            ("pool", "victims", "max_victims_per_hour"),
+        ),
+    ),
+    ("part", "again"): (Clause("; again from {again_from} on", ("again_from",)),),
     ("allocation", "spared_fits_without"): (
         Clause(
             "{asker:part} fits on {placed_on:nodes} once {victims} {victims:one has|have} left",
