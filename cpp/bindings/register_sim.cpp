@@ -74,7 +74,10 @@ class Simulation {
     if (planner_->updated()) planner->set_updated(*planner_->updated());
     return {std::move(planner), std::move(engine)};
   }
-  const std::shared_ptr<BoundPlanner>& planner() const { return planner_; }
+  const std::shared_ptr<BoundPlanner>& planner() {
+    engine_.catch_up();
+    return planner_;
+  }
 
   bool run(std::optional<Time> until, std::optional<std::size_t> steps, bool guarded) {
     bool reached = false;

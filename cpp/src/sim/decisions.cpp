@@ -157,6 +157,20 @@ void Engine::reach(Id node) {
   last = now_;
 }
 
+// Runs before an instant that were left out are made up for.
+void Engine::reach_passes(Time until) {
+  if (options_.drive != Options::Drive::kRuns || reached_ == kNoTime) return;
+  const Time first = tick_after(options_.period, reached_);
+  if (first >= until) return;
+  reached_ = tick_before(options_.period, until);
+  planner_->passed(kNoId, first, options_.period, reached_);
+}
+
+void Engine::catch_up() {
+  const bool due = pass_at_ != kNoTime && pass_at_ <= now_;
+  reach_passes(due ? now_ : now_ + 1);
+}
+
 Trigger Engine::poise() {
   drop_stale();
   go_to(next().time);
@@ -166,6 +180,7 @@ Trigger Engine::poise() {
     reach(poised_);
     return {.kind = Trigger::Kind::kHeartbeats, .nodes = {&poised_, 1}};
   }
+  reach_passes(now_);
   planner_->update(now_, true);
   last_update_ = now_;
   return {.main_pass = pass_at_ == now_, .backfill_pass = update_at_ == now_};
@@ -185,10 +200,14 @@ bool Engine::repeats_for_ever(bool moved) {
 
 void Engine::pass() {
   const bool main = pass_at_ == now_, backfill = update_at_ == now_;
+  reach_passes(now_);
+  reached_ = now_;
   planner_->update(now_, true);
   last_update_ = now_;
   ++log_.decided;
-  planner_->decide({.main_pass = main, .backfill_pass = backfill});
+  const bool repeats = options_.drive == Options::Drive::kRuns;
+  planner_->decide(
+      {.main_pass = main, .backfill_pass = backfill, .every = repeats ? options_.period : kNoTime});
   const bool decided = !planner_->decisions().rows().empty();
   const Time due = planner_->next_due();
   // Room that is only planned is planned anew each time: nothing has changed.

@@ -73,7 +73,7 @@ def test_what_fits_nowhere_ends_a_run_that_has_nothing_else(name: str, literal: 
 def test_what_never_ends_is_not_waited_for_without_end(name: str, reserve: bool, literal: bool) -> None:
     run = made(POLICIES[name], {**FOR_EVER, "reserve": [reserve] * 2}, literal=literal, give_up_after=9)
     said = ended(run)
-    rounds = "cycles" if name.startswith("yunikorn") else None
+    rounds = "cycles" if name == "yunikorn:upstream" else None
     if name == "gridengine:reserves":  # it looks ahead
         rounds = "scheduling runs"
     if rounds is None:
@@ -121,7 +121,7 @@ def test_what_comes_after_a_cycle_without_decisions_is_served() -> None:
 
 
 @pytest.mark.parametrize("after", [2, 3, 50])
-@pytest.mark.parametrize(("name", "period"), [("yunikorn", 3), ("gridengine:reserves", 15)])
+@pytest.mark.parametrize(("name", "period"), [("yunikorn:upstream", 3), ("gridengine:reserves", 15)])
 def test_it_gives_up_after_just_as_many(name: str, period: int, after: int) -> None:
     """The first run at 0 starts a; b comes at 1, and each run from the next tick on decides nothing."""
     run = made(POLICIES[name], FOR_EVER, give_up_after=after)
@@ -137,7 +137,7 @@ def test_it_gives_up_after_just_as_many(name: str, period: int, after: int) -> N
         assert (None if found is None else found[1:3]) == vain
 
 
-@pytest.mark.parametrize("name", ["yunikorn", "gridengine:reserves"])
+@pytest.mark.parametrize("name", ["yunikorn:upstream", "gridengine:reserves"])
 def test_what_ends_or_comes_is_waited_for(name: str) -> None:
     """However many runs that takes: what will end by itself, what is to come, and an event of a node."""
     rows = {**FOR_EVER, "run_time": [3000, 60], "duration": [None, None]}
@@ -170,7 +170,7 @@ def test_nodes_that_are_down_have_no_room(cpu: int, ends: bool, up: bool) -> Non
             "pools": pools,
         }
     )
-    said = ended(Simulation(start, POLICIES["yunikorn"], work, give_up_after=5))
+    said = ended(Simulation(start, POLICIES["yunikorn:upstream"], work, give_up_after=5))
     assert (said is None) == (ends or not up)
 
 

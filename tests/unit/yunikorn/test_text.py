@@ -80,7 +80,7 @@ def test_the_policy_has_what_the_partition_sets(monkeypatch: pytest.MonkeyPatch)
 def test_what_plays_no_part_is_named() -> None:
     reading = yunikorn.read(QUEUES)
     assert {d.code for d in reading.diagnostics} == {"yunikorn_not_read"}
-    said = {d.message.split("plan, or none in YuniKorn. ")[1].split(" of")[0]: d for d in reading.diagnostics}
+    said = {d.message.split("that YuniKorn ignores. ")[1].split(" of")[0]: d for d in reading.diagnostics}
     assert {*said} == {
         *("submitacl", "adminacl", "maxapplications", "childtemplate", "limits"),
         *("placementrules", "nodesortpolicy"),

@@ -48,6 +48,7 @@ struct Trigger {
   Kind kind = Kind::kRound;
   std::span<const Id> nodes{};
   bool main_pass = true, backfill_pass = true;  // of a scheduling run
+  Time every = kNoTime;  // the same follows again and again, each so much later; kNoTime: not known
   std::string_view cycle{};
   std::span<const Command> commands{};
   bool certificates = false;  // what searches for the least cost were asked is written down
@@ -168,7 +169,8 @@ class Planner {
   // From when on a heartbeat of a node that has just decided nothing may decide something, if
   // nothing happens until then: now: the next one may; kNoTime: none does.
   virtual Time due_on(Id) const { return kNoTime; }
-  // Heartbeats of a node, from one on until another, that were left out as it was idle.
+  // Heartbeats of a node, from one on until another, that were left out as it was idle; kNoId: runs
+  // of the trigger that is repeated, which were left out as they decide nothing before `next_due`.
   virtual void passed(Id, [[maybe_unused]] Time first, [[maybe_unused]] Time period,
                       [[maybe_unused]] Time last) {}
   // Whether settings that shared a run with its own lead to something else from the last update or

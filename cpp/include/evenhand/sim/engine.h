@@ -56,6 +56,8 @@ class Engine {
   Index samples() const noexcept { return sampled_; }
   const Options& options() const noexcept { return options_; }
   Time now() const noexcept { return now_; }
+  // What the planner remembers is as of now, also where runs that decide nothing were left out.
+  void catch_up();
   Time begin() const noexcept { return begin_; }
   Time last_update() const noexcept { return last_update_; }
   bool done() const;  // nothing can happen any more
@@ -199,6 +201,7 @@ class Engine {
   bool asleep() const noexcept;
   bool repeats_for_ever(bool moved);
   void reach(Id node);
+  void reach_passes(Time until);
   void pass();
   void carry_out(bool done);
   void start(const Decision& decision, Id row);
@@ -274,6 +277,7 @@ class Engine {
   Time last_update_ = kNoTime;
   Time asked_at_ = kNoTime;      // the last instant at which there was an update, or it was decided
   Time last_pass_ = kNoTime;     // at which the last one was
+  Time reached_ = kNoTime;       // tick of the last run that was done or made up for
   struct Vain {                  // updates, passes or runs in a row that decided nothing, and led
     Index tries = 0, later = 0;  // to one at once, to one later
     Time since = kNoTime;        // the first of them

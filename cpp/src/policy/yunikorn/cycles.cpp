@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <tuple>
-#include <unordered_map>
 
 namespace evenhand::yunikorn {
 namespace {
@@ -44,7 +43,10 @@ Cycles::Cycles(const ClusterState& state, const Partition& partition, const Inpu
     room_changed(node);
   }
   noted_.assign(pending_.size(), 0);
+  tried_.assign(pending_.size(), 0);
   closed_.assign(queues, 0);
+  ranked_.resize(queues);
+  unranked_.assign(queues, 1);
   fence_.assign(queues, 0);
   for (Id q = 1; q < partition.queues(); ++q) {
     closed_[q] = policy_of(q) == QueuePolicy::kDisabled ? 1 : 0;
@@ -106,27 +108,31 @@ void Cycles::begin(For what) {
 
 Column<Id> Cycles::find_asks(Index count, For what) {
   Column<Id> out;
-  look_in(0, count, what, out);
+  look_in(0, count, what, [&](Id request, Index copies) {
+    const Index most = std::min(copies, count - out.rows());
+    out.insert(out.end(), at(most), request);
+    return count - out.rows();
+  });
   return out;
 }
 
-void Cycles::look_in(Id queue, Index count, For what, Column<Id>& out) {
+template <class Take>
+Index Cycles::look_in(Id queue, Index count, For what, Take&& take) {
   const auto below = slice(part_.children_of, part_.children[queue], part_.children[queue + 1]);
   if (below.empty()) {
     if (unordered_[queue] != 0) order(queue);
     Column<Id>& asks = order_[at(queue)];
     Size kept = 0, i = 0;
-    for (; i < asks.size() && out.rows() < count; ++i) {
+    for (; i < asks.size() && count > 0; ++i) {
       const Id request = asks[i];
       if (pending_[request] <= 0 || masked_[request] != 0) continue;
       asks[kept++] = request;
       if (!entitled(queue, request, what)) continue;
-      const Index most = std::min(pending_[request], count - out.rows());
-      out.insert(out.end(), at(most), request);
+      count = take(request, pending_[request]);
     }
     asks.erase(asks.begin() + static_cast<std::ptrdiff_t>(kept),
                asks.begin() + static_cast<std::ptrdiff_t>(i));
-    return;
+    return count;
   }
   std::vector<std::pair<DominantShare, Id>> children;
   for (const Id c : below) {
@@ -146,27 +152,60 @@ void Cycles::look_in(Id queue, Index count, For what, Column<Id>& out) {
   std::ranges::stable_sort(
       children, [](const auto& left, const auto& right) { return left.first < right.first; });
   for (const auto& [share, c] : children) {
-    if (out.rows() >= count) return;
-    look_in(c, count, what, out);
+    if (count <= 0) break;
+    count = look_in(c, count, what, take);
   }
+  return count;
+}
+
+std::vector<Rounds::Ask> Cycles::in_vain() {
+  std::vector<Rounds::Ask> out;
+  begin(For::kAllocation);
+  look_in(0, 1, For::kAllocation, [&](Id request, Index copies) {
+    bool starts = tried_[request] == 0;
+    if (starts) {
+      credit(request, 1);
+      starts = has_headroom(request) && free_node(request) != kNoId;
+      credit(request, -1);
+    }
+    out.push_back({request, copies, starts, noted_[request] != 0, asks_.missed[request],
+                   asks_.wait[request]});
+    return Index{1};
+  });
+  return out;
 }
 
 // Applications by their highest priority, then by submission; the asks of each likewise.
 void Cycles::order(Id leaf) {
   unordered_[leaf] = 0;
-  Column<Id>& asks = order_[at(leaf)];
-  asks.clear();
-  std::unordered_map<Id, double> highest;
-  for (const Id request : slice(part_.asks, part_.asks_from[leaf], part_.asks_from[leaf + 1])) {
-    if (pending_[request] <= 0) continue;
-    highest.try_emplace(state_.operation_of_request(request), part_.ask_priority[request]);
-    asks.push_back(request);
+  Column<Id>& ranked = ranked_[at(leaf)];
+  if (unranked_[leaf] != 0) {
+    unranked_[leaf] = 0;
+    const auto asks = slice(part_.asks, part_.asks_from[leaf], part_.asks_from[leaf + 1]);
+    highest_.resize(at(state_.operations().rows()));
+    for (Size i = asks.size(); i-- > 0;)  // the first of an application is its most important
+      if (pending_[asks[i]] > 0)
+        highest_[state_.operation_of_request(asks[i])] = part_.ask_priority[asks[i]];
+    struct Place {
+      double below;
+      Time since;
+      Index rank;
+      Id request;
+    };
+    std::vector<Place> places;
+    places.reserve(asks.size());
+    for (const Id request : asks) {
+      if (pending_[request] <= 0) continue;
+      const Id of = state_.operation_of_request(request);
+      places.push_back({-highest_[of], state_.operations().get(&OperationColumns::start_time, of),
+                        state_.operations().keys().rank(of), request});
+    }
+    std::ranges::stable_sort(places, {},
+                             [](const Place& p) { return std::tuple(p.below, p.since, p.rank); });
+    ranked.clear();
+    for (const Place& place : places) ranked.push_back(place.request);
   }
-  std::ranges::stable_sort(asks, {}, [&](Id request) {
-    const Id of = state_.operation_of_request(request);
-    return std::tuple(-highest[of], state_.operations().get(&OperationColumns::start_time, of),
-                      state_.operations().keys().rank(of));
-  });
+  order_[at(leaf)] = ranked;
 }
 
 // It is not looked at again by this policy. One that is served leaves its application with those
@@ -174,7 +213,7 @@ void Cycles::order(Id leaf) {
 void Cycles::left_out(Id request) {
   const Id leaf = leaf_of(request);
   for (const Id q : part_.path(leaf)) --waiting_[q];
-  if (masked_[request] == 0) unordered_[leaf] = 1;
+  if (masked_[request] == 0) unordered_[leaf] = unranked_[leaf] = 1;
 }
 
 // May its queue ask others for this?
@@ -311,12 +350,11 @@ bool Cycles::try_allocate(Id request, For what) {
 
 // Counted once in a cycle, whatever the number of policies.
 void Cycles::missed(Id request) {
+  tried_[request] = 1;
   if (noted_[request] != 0) return;
   noted_[request] = 1;
   asks_.missed.set(request, asks_.missed[request] + 1);
-  std::int64_t wait = 2;
-  for (std::int64_t i = 1; i < asks_.missed[request] && wait < set_.longest_wait; ++i) wait *= 2;
-  asks_.wait.set(request, std::min(wait, set_.longest_wait));
+  asks_.wait.set(request, left_out_for(asks_.missed[request], set_.longest_wait));
 }
 
 void Cycles::served(Id request) {
@@ -439,6 +477,7 @@ void Cycles::ended_before(Id request, Outcome& outcome) {
 
 // Victims by what queues have too much of, as much as others claim; nobody asks and nothing starts.
 void Cycles::shotgun() {
+  std::ranges::fill(noted_, 0);
   if (std::ranges::find(set_.policies, PolicyKind::kInterQueue) == set_.policies.end()) return;
   begin(For::kInterQueue);
   Column<std::uint8_t> asks(at(part_.queues()), 0);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "evenhand/policy/yunikorn/rounds.h"
 #include "live.h"
 #include "run.h"
 #include "shares.h"
@@ -18,6 +19,9 @@ class Cycles : public Run {
   void allocation();
   void preemption();
   void shotgun();
+  // Asks that wait, in the order in which an allocation cycle looks at them. After a round of
+  // cycles that has decided nothing.
+  std::vector<Rounds::Ask> in_vain();
 
  private:
   enum class For : std::uint8_t { kAllocation, kInterQueue, kIntraQueue };
@@ -49,7 +53,8 @@ class Cycles : public Run {
   void begin(For what);
   // At most so many asks, queue by queue, level by level: the least dominant share first.
   Column<Id> find_asks(Index count, For what);
-  void look_in(Id queue, Index count, For what, Column<Id>& out);
+  template <class Take>  // of a request and how many of it; returns how many are wanted still
+  Index look_in(Id queue, Index count, For what, Take&& take);
   void order(Id leaf);
   void left_out(Id request);
   bool entitled(Id queue, Id request, For what) const;
@@ -111,12 +116,16 @@ class Cycles : public Run {
   Column<Amount> bound_;           // R: what asks may add up to; kNoLimit: anything
   Column<std::uint8_t> masked_;    // asks that have failed in this cycle
   Column<std::uint8_t> noted_;     // asks whose failure in this cycle has been counted
+  Column<std::uint8_t> tried_;     // asks that have failed in any cycle
   Column<std::uint8_t> closed_;    // Q: nothing of it may leave
   Column<Id> fence_;               // Q: of leaf queues: victims are taken below it alone
   Column<std::uint8_t> cut_off_;   // asks that a policy had no more room for
   std::vector<Column<Id>> order_;  // of leaf queues: asks
   Column<std::uint8_t> unordered_;
-  Column<Index> waiting_;  // Q: asks that may still be looked at
+  std::vector<Column<Id>> ranked_;  // likewise, all that wait; as of the last that was served
+  Column<std::uint8_t> unranked_;
+  Column<double> highest_;  // scratch: of operations
+  Column<Index> waiting_;   // Q: asks that may still be looked at
 
   // Of the ask that is looked at.
   Column<std::uint8_t> asking_;  // Q: on its path

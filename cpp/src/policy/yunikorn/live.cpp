@@ -116,6 +116,7 @@ void Cycles::list_wide(Live& live, Id node) {
     }
   }
   live.count[node] = count;
+  live.any = live.any || count > 0;
   const Size now = places(count);
   for (Size i = 0; i < now; ++i) live.nth[i * nodes_ + at(node)] = part_.on_node[of[i]];
   for (Size i = now; i < before; ++i) live.nth[i * nodes_ + at(node)] = Live::kNone;

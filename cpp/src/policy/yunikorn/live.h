@@ -150,6 +150,7 @@ struct Live {
   Column<std::uint8_t> asking;  // Q: `above` and what is above it
   Column<float> most;           // Q x R: of leaf queues: what of theirs may leave has no more
 
+  bool any = false;        // some node had live ones when it was listed
   Column<Index> count;     // N: how many of a node are live
   Column<Id> of;           // places in `on_node`, from where those of the node begin there
   Column<float> one, all;  // R x N: a part of the largest, and of all, no more than it is

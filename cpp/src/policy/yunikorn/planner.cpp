@@ -1,29 +1,28 @@
 #include "evenhand/policy/yunikorn/planner.h"
 
 #include <algorithm>
-#include <limits>
+#include <utility>
 
 #include "asks.h"
 #include "cycles.h"
+#include "evenhand/policy/yunikorn/rounds.h"
 
 namespace evenhand::yunikorn {
-namespace {
-
-constexpr Time kNotDue = std::numeric_limits<Time>::max();
-
-}  // namespace
+namespace {}  // namespace
 
 Planner::Planner(Inputs inputs)
     : evenhand::Planner(ClusterState(inputs.snapshot, inputs.rows.taken)),
       inputs_(std::move(inputs)),
       asks_(inputs_.asks),
-      over_quota_since_(inputs_.over_quota_since) {}
+      over_quota_since_(inputs_.over_quota_since),
+      rounds_(std::make_unique<Rounds>()) {}
 
 Planner::Planner(Inputs inputs, std::shared_ptr<ClusterState> state, bool total_stated)
     : evenhand::Planner(std::move(state)),
       inputs_(std::move(inputs)),
       asks_(inputs_.asks),
-      over_quota_since_(inputs_.over_quota_since) {
+      over_quota_since_(inputs_.over_quota_since),
+      rounds_(std::make_unique<Rounds>()) {
   if (!total_stated) state_.follow_total();
   for (const ClusterState::TakenRoom& t : inputs_.rows.taken)
     state_.set_taken(t.allocation, t.amounts);
@@ -39,6 +38,7 @@ std::shared_ptr<evenhand::Planner> Planner::copy(std::shared_ptr<ClusterState> s
   out->asks_ = asks_;
   out->over_quota_since_ = over_quota_since_;
   out->pace_ = pace_;
+  *out->rounds_ = *rounds_;
   out->next_due_ = next_due_;
   return out;
 }
@@ -60,16 +60,24 @@ void Planner::update(Time now, bool) {
 // nothing is remembered.
 void Planner::after(const Delta& delta, Id row) {
   stale_ = true;
-  if (delta.kind == Delta::Kind::kPending && delta.count == 0) asks_.come(delta.row, kNoId);
+  const auto came = [&](Id request, Id instead_of) {
+    asks_.come(request, instead_of);
+    rounds_->come(request, instead_of);
+  };
+  if (delta.kind == Delta::Kind::kPending && delta.count == 0) came(delta.row, kNoId);
   if (delta.kind == Delta::Kind::kPutRequest) inputs_.rows.put_requests({&row, 1}, {});
   if (delta.kind == Delta::Kind::kStart || delta.kind == Delta::Kind::kStartRow)
     inputs_.rows.put_allocations({&row, 1}, {});
   if (delta.row != kNoId) return;
-  if (delta.kind == Delta::Kind::kPutRequest) asks_.come(row, delta.before);
+  if (delta.kind == Delta::Kind::kPutRequest) came(row, delta.before);
   if (delta.kind == Delta::Kind::kPutOperation) {
     inputs_.last_preempt.come(row, delta.before);
     pace_.come(row, delta.before);
   }
+}
+
+void Planner::passed(Id, Time first, Time period, Time last) {
+  rounds_->pass((last - first) / period + 1, asks_);
 }
 
 // Since when pools have used more than their max.
@@ -88,14 +96,16 @@ void Planner::watch_quotas() {
   }
 }
 
-// When the max of a queue that uses more is enforced, of those after an instant the first.
+// When the max of a queue that uses more is enforced, of those after an instant the first; kNoTime:
+// never.
 Time Planner::quota_due(Time after) const {
-  Time out = kNotDue;
+  Time out = kNoTime;
   for (Id p = 1; p < over_quota_since_.rows(); ++p) {
     const Time delay = at_or(inputs_.rows.quota_delay, p, Time{0});
     const bool enforced = delay > 0 && at_or(inputs_.rows.managed, p, std::uint8_t{1}) != 0;
     if (!enforced || over_quota_since_[p] == kNoTime) continue;
-    if (const Time due = over_quota_since_[p] + delay; due > after) out = std::min(out, due);
+    const Time due = over_quota_since_[p] + delay;
+    if (due > after && (out == kNoTime || due < out)) out = due;
   }
   return out;
 }
@@ -119,6 +129,10 @@ void Planner::decide(const Trigger& trigger, Recorder* recorder) {
   // Without a name, as at a tick of a simulation, all cycles follow one another.
   const bool only_quotas = trigger.cycle == "quota";
   const bool quotas = inputs_.settings.quota_enabled && (only_quotas || trigger.cycle.empty());
+  // Whether rounds that decide nothing are known of. Room that is kept for others has its times.
+  const bool repeats = trigger.every != kNoTime && recorder == nullptr && trigger.cycle.empty() &&
+                       !inputs_.settings.per_ask && state_.reservations().rows() == 0;
+  const Rounds before_this = std::exchange(*rounds_, {});
   if (inputs_.settings.per_ask || only_quotas) {
     Asks run(state_, *partition_, inputs_, asks_, pace_, recorder);
     if (!only_quotas) run.passes();
@@ -128,7 +142,10 @@ void Planner::decide(const Trigger& trigger, Recorder* recorder) {
     Cycles run(state_, *partition_, inputs_, asks_, pace_, recorder);
     if (trigger.cycle != "preemption") run.allocation();  // a round is both
     if (trigger.cycle != "allocation") inputs_.settings.shotgun ? run.shotgun() : run.preemption();
-    if (quotas && quota_due(kNoTime) <= state_.now()) {
+    if (repeats && run.decisions.rows().empty())
+      rounds_->begin(run.in_vain(), inputs_.settings.n_alloc, inputs_.settings.longest_wait);
+    const Time due = quotas ? quota_due(kNoTime) : kNoTime;
+    if (due != kNoTime && due <= state_.now()) {
       Asks more(state_, *partition_, inputs_, asks_, pace_, recorder, &run);
       more.quotas(over_quota_since_);
       keep(more);
@@ -139,12 +156,18 @@ void Planner::decide(const Trigger& trigger, Recorder* recorder) {
   if (recorder != nullptr) {
     asks_ = std::move(before);
     pace_ = std::move(paced);
+    *rounds_ = before_this;
   }
+  if (!decisions_.rows().empty()) rounds_->clear();
   next_due_ = state_.now();  // waits count cycles: each may decide something else
-  if (decisions_.rows().empty() && (only_quotas || refusals_.request.empty())) {
+  if (decisions_.rows().empty() && (only_quotas || repeats || refusals_.request.empty())) {
+    const auto earlier = [&](Time due) {
+      if (due != kNoTime && (next_due_ == kNoTime || due < next_due_)) next_due_ = due;
+    };
     next_due_ = pace_.due();
-    const Time due = quotas ? quota_due(state_.now()) : kNotDue;
-    if (due != kNotDue && (next_due_ == kNoTime || due < next_due_)) next_due_ = due;
+    if (quotas) earlier(quota_due(state_.now()));
+    if (const std::int64_t rounds = repeats ? rounds_->in_vain() : -1; rounds >= 0)
+      earlier(state_.now() + (rounds + 1) * trigger.every);
   }
   const bool by_surplus = inputs_.settings.shotgun && !inputs_.settings.per_ask;
   if (only_quotas || (by_surplus && trigger.cycle == "preemption"))

@@ -227,7 +227,7 @@ bool Cycles::victims_for(Id request, For what, Id& node) {
     if (any) short_.push_back(over);
   }
   Live* live = live_for(request, what);
-  if (live == nullptr) return false;
+  if (live == nullptr || !live->any) return false;
   for (const Id q : part_.path(leaf)) asking_[q] = 1;
 
   const bool anywhere = this->anywhere(request);
