@@ -49,7 +49,7 @@ class Cycles : public Run {
     }
   };
 
-  // --- cycles.cpp
+  // --- cycles.cpp, shotgun.cpp
   void begin(For what);
   // At most so many asks, queue by queue, level by level: the least dominant share first.
   Column<Id> find_asks(Index count, For what);
