@@ -118,14 +118,16 @@ void Run::note_lacks(Attempt& a, const Entry& entry, const Decision& made, const
   if (made.grace > 0) a.job.times.emplace_back("grace", made.grace);
 }
 
-// Jobs that leave for another, by this run or already.
-Column<Id> Run::leaving_for(Id operation) const {
-  Column<Id> found;
+// O: jobs that leave for one, by this run or already.
+std::vector<Column<Id>> Run::leaving_for() const {
+  std::vector<Column<Id>> found(at(state_.operations().rows()));
+  const auto leaves = [&](Id job, Id asks) {
+    if (asks >= 0) found[at(asks)].push_back(job);
+  };
   for (const Decision& d : decisions.rows())
-    if (d.action == Action::kPreempt && d.beneficiary.operation == operation)
-      found.push_back(d.operation);
+    if (d.action == Action::kPreempt) leaves(d.operation, d.beneficiary.operation);
   for (const Leaving& l : state_.leaving())
-    if (l.beneficiary.operation == operation) found.push_back(state_.operation_of(l.slot));
+    leaves(state_.operation_of(l.slot), l.beneficiary.operation);
   return found;
 }
 
@@ -197,8 +199,7 @@ void Run::note_entry(Event& event, const Entry& entry, const Entry& lacking) con
 }
 
 // Why no job was looked for that could leave: settings, or what waits needs none.
-void Run::note_unseen(Recorder& recorder, Id operation) const {
-  Facts& facts = recorder.unseen;
+void Run::note_unseen(Facts& facts, Id operation, std::span<const Column<Id>> leaving) const {
   const Refusals waits = refusals();
   facts.numbers.emplace_back("refused", code(waits.request.size()));
   facts.numbers.emplace_back("requested", std::ranges::any_of(operations_, [&](Id o) {
@@ -211,13 +212,9 @@ void Run::note_unseen(Recorder& recorder, Id operation) const {
     }
     return kNoId;
   };
-  Column<Id> victims;
-  Id served = first(Outcome::kWaitsForVictims, [&](Id asks) {
-    victims = leaving_for(asks);
-    return !victims.empty();
-  });
+  Id served = first(Outcome::kWaitsForVictims, [&](Id asks) { return !leaving[at(asks)].empty(); });
   if (served != kNoId)
-    facts.jobs.emplace_back("victims", std::move(victims));
+    facts.jobs.emplace_back("victims", leaving[at(state_.operation_of_request(served))]);
   else if (set_.automatic)
     served = first(Outcome::kWaitsForReservation, [](Id) { return true; });
   if (served == kNoId) return;
@@ -258,13 +255,14 @@ void Run::report(Recorder& recorder) const {
     append_facts(facts, a.job);
     facts.numbers.emplace_back("order", code(a.order));
   }
+  const std::vector<Column<Id>> leaving = leaving_for();
   for (Event& event : events) {
-    const Id asks = event.request == kNoId ? kNoId : state_.operation_of_request(event.request);
-    if (Column<Id> found = leaving_for(asks); asks != kNoId && !found.empty())
-      event.facts.jobs.emplace_back("victims", std::move(found));
+    if (event.request == kNoId) continue;
+    const Column<Id>& jobs = leaving[at(state_.operation_of_request(event.request))];
+    if (!jobs.empty()) event.facts.jobs.emplace_back("victims", jobs);
   }
   if (slot == kNoId) return;
-  if (events.empty() && !waits) note_unseen(recorder, operation);
+  if (events.empty() && !waits) note_unseen(recorder.unseen, operation, leaving);
   const auto [outcome, count] = subordination_.verdict(slot);
   if (outcome != Outcome::kTaken) {
     push(state_.node_of(slot), outcome, kNoId, zero,

@@ -340,8 +340,8 @@ class Run {
   void note_start(Facts& facts, const Entry& entry) const;
   void note_entry(Event& event, const Entry& entry, const Entry& lacking) const;
   void note_suspended(Facts& facts, Id operation) const;
-  void note_unseen(Recorder& recorder, Id operation) const;
-  Column<Id> leaving_for(Id operation) const;
+  void note_unseen(Facts& facts, Id operation, std::span<const Column<Id>> leaving) const;
+  std::vector<Column<Id>> leaving_for() const;
 
   // one_node.cpp
   // `largest`: whether that is wanted, too.
