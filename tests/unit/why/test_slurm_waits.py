@@ -147,3 +147,16 @@ def test_a_backfill_pass_that_there_is_not_is_said(kind: str) -> None:
     none = "only a backfill pass was asked for, and with `SchedulerType` sched/builtin there is none."
     assert why.summary.endswith(none) == (kind == "sched/builtin")
     assert (why.numbers.get("SchedulerType") == kind) == (kind == "sched/builtin")
+
+
+def test_a_suspended_allocation_does_not_stay_for_what_runs_of_its_job() -> None:
+    """A running part of it stands in another way to a job that asks."""
+    jobs = {"a": HIGH, "c": HIGH, "p": HIGH}
+    runs = [("a", "n1", 2, {}), ("a", "n2", 2, {"state": "preempted"}), ("c", "n2", 4, {})]
+    plan = plan_of(cluster(FULL, jobs, runs, {"p": 4}), CANCEL)
+    stays = plan.why_not("a@n2")
+    assert stays.code == "no_room_to_resume"
+    assert stays.summary.endswith(
+        "stays suspended: 2 cpu is missing on node n2 for all of its job to resume."
+    )
+    assert plan.why_not("a@n1").code == "tier_not_lower"

@@ -334,7 +334,7 @@ class Run {
 
   bool follows(const RunningJob& job) const {
     return recorder_ != nullptr && recorder_->slot != kNoId &&
-           workspace.state.operation_of(recorder_->slot) == job.operation;
+           std::ranges::find(workspace.slots(job), recorder_->slot) != workspace.slots(job).end();
   }
   bool follows_request(Id request) const {
     return recorder_ != nullptr && recorder_->request == request;
