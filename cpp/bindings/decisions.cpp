@@ -251,6 +251,7 @@ py::dict named(const Facts& facts) {
   });
   out["words"] = values(facts.words, plain);
   out["lists"] = values(facts.lists, [](const auto& words) { return py::cast(words); });
+  out["settings"] = values(facts.settings, [](const auto& row) { return py::cast(row); });
   return out;
 }
 

@@ -81,7 +81,7 @@ slurm::LimitRows limit_rows_of(const py::dict& values) {
   Reader in(values);
   for (std::size_t t = 0; t < kNames.size(); ++t) in.read(kNames[t], rows.of[t]);
   in.read("wall", rows.wall);
-  in.read("unread", rows.unread);
+  in.read_object("unread", rows.unread);
   in.finish();
   return rows;
 }
@@ -91,7 +91,7 @@ slurm::Limits limits_of(const py::dict& values) {
   Reader in(values);
   py::dict qos, associations;
   in.read("any", l.any);
-  in.read("measures", l.measures);
+  in.read_object("measures", l.measures);
   in.read("qos", qos);
   in.read("associations", associations);
   in.read("partition_qos", l.partition_qos);

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.explain.facts import listed, name_of
+from evenhand.explain.facts import listed, name_of, unlisted
 from evenhand.explain.recorded import KINDS
 from evenhand.reasons import OUTCOMES, reason
 from evenhand.units import text as written
@@ -31,7 +31,7 @@ class Known:
 
     In this order: what the core recorded, by kind; what the outcome says itself (its ``node``, ``request``
     and ``stage``, or a decision's numbers); the rows that it is of; what the row of its operation sets; the
-    policy's settings. ``asks.user`` is a cell of the row that ``asks`` is.
+    policy's settings. ``asks.user`` is a cell of the row that ``asks`` is, of the snapshot or of settings.
     """
 
     def __init__(
@@ -65,6 +65,8 @@ class Known:
         owner, dot, field = name.partition(".")
         if dot:
             table, row = self._find(owner)
+            if table == "settings":
+                return "setting", getattr(self.facts.row_of_settings(*row)[1], field)
             return "event", None if row is None else self.facts.cell(table, int(row), field)
         if "operation" in self.rows:
             own = self.facts.snapshot.settings("operations").get(self.rows["operation"][1], {})
@@ -96,6 +98,8 @@ class Known:
             case "nodes" | "slots" | "jobs":
                 table = _TABLES.get(kind, kind)
                 return list(dict.fromkeys(self.facts.name(table, int(row)) for row in found))
+            case "settings":
+                return self.facts.row_of_settings(*found)[0]
             case "amounts":
                 said = np.asarray(found) != _UNSAID
                 amounts = self.facts.object(np.where(said, found, 0), zeros=True)
@@ -195,10 +199,12 @@ class Known:
         """Return a field in words, and the numbers of a part; None: it is not known."""
         if form == "part":
             return self.first(self.says.get(("part", name), ())) or ("", {})
-        if self.value(name) is None:
+        if (value := self.value(name)) is None:
             return None
         if form == "said":
-            return self.first(self.says.get(("allocation", self.value(name)), ()))
+            return self.first(self.says.get(("allocation", value), ()))
+        if form == "listed":
+            return listed(value), {"more": more} if (more := unlisted(value)) else {}
         how, _, other = form.partition(" ")
         unknown = how in ("of", "beside") and self.value(other) is None
         return None if unknown else (self.text(name, form), {})

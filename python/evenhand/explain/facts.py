@@ -17,7 +17,7 @@ from evenhand.units.text import duration as seconds
 from evenhand.units.text import share as fraction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -35,6 +35,7 @@ __all__ = [
     "percent",
     "seconds",
     "sentence",
+    "unlisted",
 ]
 
 _MOST = 4  # resources, names
@@ -61,10 +62,14 @@ def sentence(text: str) -> str:
 def listed(names: Iterable[object]) -> str:
     """Return names in a row, the first few of many."""
     shown = [name_of(name) for name in names]
-    more = len(shown) - _MOST
-    if more > 1:
+    if more := unlisted(shown):
         return f"{', '.join(shown[:_MOST])} and {more} more"
     return " and ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
+
+
+def unlisted(names: Sequence[object]) -> int:
+    """Return how many of so many names `listed` leaves out."""
+    return 0 if len(names) <= _MOST + 1 else len(names) - _MOST
 
 
 class Facts:
@@ -220,6 +225,10 @@ class Facts:
         """Return what is said of a request that did not start, or not all of it."""
         rows = np.flatnonzero(self.plan.refusals.column("request") == request)
         return self.plan.refusals[int(rows[0])] if len(rows) else None
+
+    def row_of_settings(self, table: str, row: int) -> tuple[str, Any]:
+        """Return a row of a table of the settings, and what it is called."""
+        return list(self.setting(table).items())[row]
 
     def setting(self, name: str) -> Any:
         """Return one of the policy's settings, or None if it has none of that name."""

@@ -17,7 +17,7 @@ __all__ = ["KINDS", "recorded_of_victim"]
 #: Kinds of what is recorded.
 KINDS = (
     *("numbers", "times", "operations", "requests", "allocations", "pools", "hosts"),
-    *("nodes", "slots", "jobs", "amounts", "words", "lists"),
+    *("nodes", "slots", "jobs", "amounts", "words", "lists", "settings"),
 )
 
 

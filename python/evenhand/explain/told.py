@@ -107,7 +107,16 @@ def clauses_of_victim(facts: Facts, row: int) -> Told:
     if not says:
         return NOTHING
     allocation = int(facts.plan.decisions.column("allocation")[row])
-    event = {"node": decision.node, "mode": decision.mode, **decision.numbers}
+    column, served = facts.plan.decisions.column, decision.beneficiary
+    lacks = np.maximum(column("needed")[row] - column("free_before")[row], 0)
+    event = {
+        "node": decision.node,
+        "mode": decision.mode,
+        "request": served and served.request,
+        "needed": facts.object(column("needed")[row]),
+        "lacks": facts.object(lacks),
+        **decision.numbers,
+    }
     known = Known(
         facts, recorded_of_victim(facts, allocation), event, rows_of(facts, "allocation", allocation)
     )

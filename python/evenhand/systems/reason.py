@@ -57,7 +57,8 @@ class Clause:
         ``{until}`` is an instant. ``{grace:span}`` is a duration, ``{rank:exact}`` a number with all its
         digits, ``{used:of limit}`` amounts and what each is held against, ``{used:beside guaranteed}`` what
         is compared, ``{queue:name}`` no more than a name, ``{preemption_key:words}`` a word without its
-        underscores, ``{placed_on:nodes}`` nodes by name, ``{row.node_tags:tags}`` tags;
+        underscores, ``{placed_on:nodes}`` nodes by name, ``{row.node_tags:tags}`` tags, ``{leaving:listed}``
+        names, of which the number of those that are left out is one, too (``more``);
         ``{victims:one has|have}`` is a word for one of them and another for several. ``{lacking:part}`` is a
         clause of the kind "part", empty where none is known;
         ``{spared:said}`` what is said of an allocation with that outcome, ``{stood:each}`` what is said of

@@ -38,6 +38,13 @@ def known(recorded: dict[str, Any], **event: Any) -> Known:
     return Known(Facts(plan), recorded, event, {"operation": ("operations", 0), "row": ("requests", 0)})
 
 
+class Settings(Facts):
+    """Facts of a policy with a table among its settings."""
+
+    def setting(self, name: str) -> Any:
+        return {"early": Clause("a"), "late": Clause("b")} if name == "queues" else super().setting(name)
+
+
 @pytest.mark.parametrize(("kind", "code", "clause"), CLAUSES)
 def test_a_clause_is_of_a_code_and_its_fields_are_names(kind: Any, code: str, clause: Clause) -> None:
     if kind not in PARTS:
@@ -45,7 +52,7 @@ def test_a_clause_is_of_a_code_and_its_fields_are_names(kind: Any, code: str, cl
         assert reason(code, of, "allocation", "request").code == code
     fields = [(name, form) for _, name, form, _ in Formatter().parse(clause.sentence) if name is not None]
     assert all(part.isidentifier() for name, _ in fields for part in name.split("."))
-    forms = ("", "span", "words", "name", "nodes", "tags", "exact", "part", "said", "each", "all")
+    forms = ("", "span", "words", "name", "nodes", "tags", "listed", "exact", "part", "said", "each", "all")
     assert all(form in forms or form.startswith(("of ", "beside ", "one ")) for _, form in fields)
     assert not set(clause.says) & {one if isinstance(one, str) else one[0] for one in clause.numbers}
 
@@ -79,6 +86,8 @@ def test_every_part_is_named_somewhere(word: str) -> None:
         ({"hosts": {"x": 0}}, "{x}", "node n", "n"),
         ({"hosts": {"x": 0}}, "{x:name}", "n", "n"),
         ({"words": {"x": "low.q"}}, "{x}", "low.q", "low.q"),
+        ({"settings": {"x": ("queues", 1)}}, "{x}", "late", "late"),
+        ({"numbers": {"x": 3.14159265}}, "{x:beside x}", "3.14159265", 3.14159265),
         ({"lists": {"x": ["j", "gone"]}}, "{x}", "j and gone", ["j", "gone"]),
         ({"lists": {"x": ["ssd"]}}, "{x:tags}", "the tag ssd", ["ssd"]),
         ({"lists": {"x": ["ssd", "gpu"]}}, "{x:tags}", "the tags ssd and gpu", ["ssd", "gpu"]),
@@ -107,6 +116,7 @@ def test_facts_read_as_their_kinds_and_names_say(
     recorded: dict[str, Any], sentence: str, text: str, value: Any
 ) -> None:
     of = known(recorded)
+    of.facts = Settings(of.facts.plan)
     name = next(n for _, n, _, _ in Formatter().parse(sentence) if n)
     said = of.first((Clause(sentence, (name,)),))
     assert said is not None
@@ -186,6 +196,22 @@ def test_a_name_with_a_dot_is_a_cell_of_a_row() -> None:
     assert of.value("asks.user") is None
     assert of.value("row.node_tags") in (None, [])
     assert of.value("missing.kind") is None
+
+
+def test_a_name_with_a_dot_is_a_cell_of_a_row_of_settings() -> None:
+    of = known({"settings": {"of": ("queues", 1)}})
+    of.facts = Settings(of.facts.plan)
+    assert of.first((Clause("{of.sentence}", (("said", "of.sentence"),)),)) == ("b", {"said": "b"})
+
+
+@pytest.mark.parametrize(
+    ("count", "text", "more"), [(5, "a, b, c, d and e", 0), (6, "a, b, c, d and 2 more", 2)]
+)
+def test_of_names_that_are_left_out_their_number_is_one_of_its_numbers(
+    count: int, text: str, more: int
+) -> None:
+    said = known({"lists": {"x": list("abcdef"[:count])}}).first((Clause("{x:listed}"),))
+    assert said == (text, {"more": more} if more else {})
 
 
 def test_what_was_recorded_comes_before_the_event_and_the_settings() -> None:

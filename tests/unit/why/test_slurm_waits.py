@@ -160,3 +160,23 @@ def test_a_suspended_allocation_does_not_stay_for_what_runs_of_its_job() -> None
         "stays suspended: 2 cpu is missing on node n2 for all of its job to resume."
     )
     assert plan.why_not("a@n1").code == "tier_not_lower"
+
+
+@pytest.mark.parametrize(("names", "asked"), [(("high", "mid"), "mid"), (("high",), "high")])
+def test_the_partition_of_a_turn_is_told_of_a_job_that_waits_in_several(
+    names: tuple[str, ...], asked: str
+) -> None:
+    tiers = {**TIERS, "high": {"PriorityTier": 10, "State": "DOWN"}, "mid": {"PriorityTier": 5}}
+    jobs = {"c": HIGH, "p": {"partition": ",".join(names)}}
+    plan = plan_of(cluster({"n1": 4}, jobs, [("c", "n1", 4, {})], {"p": 4}), CANCEL.replace(partitions=tiers))
+    why = plan.why_not("p-r")
+    if asked == "mid":
+        assert why.code == "no_eligible_victims"
+        assert ": in partition mid there is too little free room, and the job that runs" in why.summary
+        assert why.numbers["partition"] == "mid"
+        spared = plan.why_not("c@n1")
+        assert spared.numbers == {"tier_of_c": 10, "tier_of_p": 5}
+    else:
+        assert why.code == "partition_down"
+        assert why.summary.endswith("did not start: its partition high is DOWN.")
+        assert {"partition": "high", "state": "DOWN"}.items() <= why.numbers.items()

@@ -38,6 +38,7 @@ struct Facts {
   Named<Column<Amount>> amounts{};  // R each
   Named<std::string> words{};
   Named<std::vector<std::string>> lists{};
+  Named<std::pair<const char*, Id>> settings{};  // a table of the settings, and a row of it
 };
 
 struct Event {

@@ -60,7 +60,7 @@ Outcome Run::preempt(Id job, JobRequest& job_request, const std::uint8_t* open) 
       note(job_request, candidates, nullptr);
       return Outcome::kNoRoomEvenWithVictims;
     case Way::How::kUnsaid:
-      note(job_request, candidates, nullptr);
+      note(job_request, candidates, nullptr, true);
       return Outcome::kDryRunOmitsVictims;
     case Way::How::kOver:
       note_sharing(job_request, candidates, choice.victims, choice.spots);

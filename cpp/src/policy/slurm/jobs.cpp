@@ -386,10 +386,9 @@ double Jobs::total(Id job, const double* of) const {
 }
 
 void Jobs::add_turns(Id job, std::vector<Turn>& to) const {
-  const auto several = several_.find(job);
-  if (several == several_.end() || settled_[job]) return;
+  if (!in_several(job)) return;
   Column<double> there(factor_count());
-  for (const Place& place : std::span(several->second).subspan(1)) {
+  for (const Place& place : std::span(several_.at(job)).subspan(1)) {
     double its = priority[job];
     if (set_.weights.multifactor) {
       put_factors(place, there.data());

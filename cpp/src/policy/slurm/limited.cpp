@@ -5,11 +5,6 @@
 #include "run_work.h"
 
 namespace evenhand::slurm {
-namespace {
-
-constexpr double kSeconds = 1.0 / static_cast<double>(kMicrosecondsPerSecond);
-
-}  // namespace
 
 // The QOS and associations that limit a job, in the partition whose turn it is.
 void Run::read_limited_as(Id job, LimitedAs& to) const {
@@ -53,7 +48,7 @@ void Run::count_running() {
     const std::span<const Id> there = state.allocations_of(job);
     slots.assign(there.begin(), there.end());
     if (slots.empty()) continue;
-    uses_.amounts.assign(limits.measures, 0);
+    uses_.amounts.assign(limits.measures.size(), 0);
     Time last = state.now();
     nodes.clear();
     for (const Id slot : slots) {
@@ -82,8 +77,8 @@ bool Run::is_limited(Id job, const JobRequest& job_request) {
   const ClusterState& state = workspace.state;
   const Size width = state.width();
   const Column<double>& quanta = state.tables().resources.quantum;
-  uses_.amounts.assign(limits.measures, 0);
-  uses_.on_node.assign(limits.measures, 0);
+  uses_.amounts.assign(limits.measures.size(), 0);
+  uses_.on_node.assign(limits.measures.size(), 0);
   Row largest{};
   if (job_request.whole_nodes())
     for (const Id node : jobs().nodes())

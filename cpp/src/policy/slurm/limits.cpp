@@ -17,19 +17,15 @@ std::array<Id, 3> key_of(LimitOf of, bool association, Id row, const LimitedAs& 
   return {kOfQos, row, kNoId};
 }
 
-bool is_run(LimitOf of) {
-  return of == LimitOf::kGroupRun || of == LimitOf::kUserRun || of == LimitOf::kAccountRun;
-}
-
 }  // namespace
 
 void LimitUse::add(const Limits& limits, const LimitedAs& as, const Uses& uses) {
   const auto put = [&](const Key& key) {
     Column<double>& sum = use_[key];
-    sum.resize(2 * limits.measures, 0);
-    for (Size m = 0; m < limits.measures; ++m) {
+    sum.resize(2 * limits.measures.size(), 0);
+    for (Size m = 0; m < limits.measures.size(); ++m) {
       sum[m] += uses.amounts[m];
-      sum[limits.measures + m] += uses.amounts[m] * uses.seconds;
+      sum[limits.measures.size() + m] += uses.amounts[m] * uses.seconds;
     }
   };
   for (const Id qos : as.qos) {
@@ -46,11 +42,11 @@ double LimitUse::used(const Key& key, Size measure, bool run) const {
 }
 
 LimitHit LimitUse::hit(const Limits& limits, const LimitedAs& as, const Uses& uses) const {
-  const Size width = limits.measures;
+  const Size width = limits.measures.size();
   // Which limits a QOS before has said, by table and measure; the last one is that of time.
   std::vector<std::uint8_t> said(kLimitTables * width + 1, 0);
   const auto look = [&](const LimitRows& rows, Id row, bool association, bool first) -> LimitHit {
-    if (!rows.unread.empty() && rows.unread[row])
+    if (!rows.unread.empty() && !rows.unread[static_cast<Size>(row)].empty())
       return {LimitOf::kUnread, association, row, 0, 0, 0, 0};
     for (Size t = 0; t < kLimitTables; ++t) {
       const auto of = static_cast<LimitOf>(t);

@@ -1,7 +1,28 @@
 // What a recorder is told of one request or one allocation.
+#include <string>
+
 #include "run_work.h"
 
 namespace evenhand::slurm {
+namespace {
+
+constexpr std::array kModes{"OFF", "CANCEL", "REQUEUE", "SUSPEND"};
+
+double seconds(Time time) { return static_cast<double>(time) * kSeconds; }
+
+// What has no name is not recorded: the partition of jobs in none, no QOS.
+void name_row(Facts& facts, const char* name, const char* table, Id row, Size rows) {
+  if (row != kNoId && at(row) < rows) facts.settings.emplace_back(name, std::pair{table, row});
+}
+
+void name_nodes(Facts& facts, const char* name, const std::vector<Spot>& spots) {
+  Column<Id> nodes;
+  for (const Spot& spot : spots)
+    if (spot.node != kNoId) nodes.push_back(spot.node);
+  if (!nodes.empty()) facts.nodes.emplace_back(name, std::move(nodes));
+}
+
+}  // namespace
 
 // Whether a job is looked at before another one.
 bool Run::is_before(Id job, Id other) const {
@@ -24,9 +45,87 @@ Id Run::held_up_by(Id job, const JobRequest* job_request) const {
   return kNoId;
 }
 
+void Run::name_partition(Facts& facts, const char* name, Id partition) const {
+  name_row(facts, name, "partitions", partition, set().partitions.names.size());
+}
+
+// In which of several partitions a job is looked at.
+void Run::name_turn(Facts& facts, Id job) const {
+  if (jobs().in_several(job)) name_partition(facts, "turn", jobs().partition[job]);
+}
+
+// What was asked to leave for a job before.
+Column<Id> Run::leaving_for(Id job) const {
+  Column<Id> slots;
+  for (const Leaving& l : workspace.state.leaving())
+    if (l.beneficiary.operation == job) slots.push_back(l.slot);
+  return in_order(workspace.state.allocations(), slots);
+}
+
+// What leaves for a job, now and since before; if all of it is known, by when it has gone.
+void Run::note_victims(Facts& facts, Id job) const {
+  Column<Id> slots;
+  Time until = kNoTime;
+  bool known = true;
+  const auto add = [&](Id slot, Time by) {
+    slots.push_back(slot);
+    known &= by != kNoTime;
+    until = std::max(until, by);
+  };
+  for (const Decision& d : decisions.rows())
+    if (d.action == Action::kPreempt && d.beneficiary.operation == job) add(d.slot, d.until);
+  for (const Id slot : leaving_for(job)) add(slot, deadline(slot));
+  if (slots.empty()) return;
+  facts.slots.emplace_back("leaving", std::move(slots));
+  if (!known) return;
+  facts.times.emplace_back("until", until);
+  facts.numbers.emplace_back("is_ahead", until > workspace.state.now());
+}
+
+// The limit that holds a job back: of run times in minutes, as it is set.
+void Run::note_limit(Facts& facts, const LimitHit& hit) const {
+  const Limits& limits = set().limits;
+  const LimitRows& rows = hit.association ? limits.associations : limits.qos;
+  facts.settings.emplace_back("of",
+                              std::pair{hit.association ? "association_limits" : "qos", hit.row});
+  facts.numbers.emplace_back("of_association", hit.association);
+  facts.numbers.emplace_back("kind", static_cast<double>(hit.of));
+  if (hit.of == LimitOf::kUnread) {
+    facts.lists.emplace_back("limits", rows.unread[at(hit.row)]);
+    return;
+  }
+  const double unit = is_run(hit.of) ? 60.0 : 1.0;
+  facts.words.emplace_back("measure", limits.measures[static_cast<Size>(hit.measure)]);
+  facts.numbers.emplace_back("used", hit.used / unit);
+  facts.numbers.emplace_back("asked", hit.asked / unit);
+  facts.numbers.emplace_back("most", hit.most / unit);
+}
+
+// What lacks of the cluster's; of what nothing lacks it is not said.
+void Run::note_licences(Facts& facts, const Row& missing) const {
+  Column<Amount> licences(workspace.state.width(), kUnsaid);
+  for (Size r = 0; r < licences.size(); ++r)
+    if (workspace.scope(r) == ResourceScope::kCluster && missing[r] > 0) licences[r] = missing[r];
+  facts.amounts.emplace_back("licences", std::move(licences));
+}
+
 // What decided that a job waits.
 Facts Run::facts_of(Id job, Outcome rule, const JobRequest* job_request) const {
   Facts facts;
+  const Id partition = jobs().partition[job];
+  name_partition(facts, "partition", partition);
+  name_turn(facts, job);
+  if (rule == Outcome::kWaitsForNextPass && !set().backfill && !trigger_.main_pass)
+    facts.numbers.emplace_back("no_pass", 1);
+  if (rule == Outcome::kWaitsForVictims) note_victims(facts, job);
+  if (rule == Outcome::kNotEligibleYet) {
+    facts.times.emplace_back("now", workspace.state.now());
+    facts.times.emplace_back("eligible_time", jobs().eligible[job]);
+  }
+  if (rule == Outcome::kPartitionTimeLimit) {
+    facts.numbers.emplace_back("time_limit", seconds(limit(job).value_or(0)));
+    facts.numbers.emplace_back("MaxTime", seconds(set().partitions.max_time[partition]));
+  }
   if (rule == Outcome::kBehindFirstWaiting || rule == Outcome::kWaitsForNextPass) {
     const bool others = marked(job).waits_for_others;
     if (const Id by = held_up_by(job, job_request); by != kNoId && !others) {
@@ -45,16 +144,8 @@ Facts Run::facts_of(Id job, Outcome rule, const JobRequest* job_request) const {
     facts.times.emplace_back("until", last + set().backoff);
   }
   if (const auto hit = hits_.find(job); rule == Outcome::kLimitReached && hit != hits_.end()) {
-    const LimitHit& found = hit->second;
-    facts.numbers.emplace_back("limit", static_cast<double>(found.of));
-    facts.numbers.emplace_back("of_association", found.association);
-    facts.numbers.emplace_back("limited", found.row);
-    facts.numbers.emplace_back("measure", static_cast<double>(found.measure));
-    facts.numbers.emplace_back("used", found.used);
-    facts.numbers.emplace_back("asked", found.asked);
-    facts.numbers.emplace_back("most", found.most);
+    note_limit(facts, hit->second);
   }
-  facts.numbers.emplace_back("partition", jobs().partition[job]);
   return facts;
 }
 
@@ -66,8 +157,8 @@ bool Run::leaves_node(Id node, Id job) const {
   });
 }
 
-// How every other running job stands to a job whose request is followed.
-void Run::note_standings(Id job) {
+// How every other running job stands to a job whose request is followed; returns how many run.
+Size Run::note_standings(Id job) {
   Column<Outcome> verdicts;
   const Time due = workspace.pace.due();
   for (const RunningJob& other : workspace.running) {
@@ -78,6 +169,7 @@ void Run::note_standings(Id job) {
   }
   workspace.pace.due_again(due);
   recorder_->stands(verdicts);
+  return verdicts.size();
 }
 
 // What a followed request lacks on each node, as things are.
@@ -88,8 +180,9 @@ void Run::note_nodes(const JobRequest& job_request, const JobRequest::Part& part
     if (!part.allowed()[node]) continue;
     Row missing{};
     const double worst = lacking(workspace.room, job_request, part, now.licences, node, missing);
-    if (worst > 0 || now.no_licence)
-      event(node, on_node(job_request, part, node, worst > 0), job, part.request, missing);
+    if (worst <= 0 && !now.no_licence) continue;
+    event(node, on_node(job_request, part, node, worst > 0), job, part.request, missing);
+    note_licences(recorder_->events.back().facts, missing);
   }
 }
 
@@ -102,6 +195,8 @@ void Run::note_refusal(Outcome own, Outcome rule, const JobRequest* job_request,
   const Id job = workspace.state.operation_of_request(request);
   event(emptied ? found.node : kNoId, own, job, request, emptied ? found.short_of : found.best);
   Facts& facts = recorder_->events.back().facts = facts_of(job, own, job_request);
+  facts.numbers.emplace_back("running", static_cast<double>(note_standings(job)));
+  note_licences(facts, found.licences);
   if (emptied && own == rule && part != nullptr && part->takes_node) {
     facts.numbers.emplace_back("nodes_needed", part->count);
     facts.numbers.emplace_back("nodes_with_room", found.with_room);
@@ -123,19 +218,56 @@ bool Run::may_help(const JobRequest& job_request, const RunningJob& other) const
          (suspends || workspace.mode(other) != PreemptMode::kSuspend);
 }
 
+bool Run::runs_on_one(const RunningJob& job, const std::vector<Spot>& spots) const {
+  return std::ranges::any_of(workspace.nodes(job), [&](Id node) {
+    return std::ranges::find(spots, node, &Spot::node) != spots.end();
+  });
+}
+
 // A candidate that was added and does not leave: the job is placed elsewhere, or others suffice.
 Outcome Run::off_or_spare(const RunningJob& other, const Choice& choice) const {
-  const bool on_chosen = std::ranges::any_of(workspace.nodes(other), [&](Id node) {
-    return std::ranges::find(choice.spots, node, &Spot::node) != choice.spots.end();
-  });
-  if (!on_chosen) return Outcome::kOffChosenNodes;
+  if (!runs_on_one(other, choice.spots)) return Outcome::kOffChosenNodes;
   return set().selection == Selection::kMinimum ? Outcome::kSparedFitsWithout : Outcome::kGivenBack;
 }
 
-// As which job one asks: of the partition whose turn it is.
-void Run::note_asking(Facts& facts, Id job) const {
+// What is compared of a job that runs and one that asks, as of the partition whose turn it is.
+Facts Run::compared(Id job, const RunningJob& other) const {
+  const Id its = other.operation;
+  const bool by_qos = set().type == PreemptType::kQos;
+  Facts facts;
+  facts.operations.emplace_back("asks", job);
+  facts.numbers.emplace_back("tier", jobs().tier[its]);
   facts.numbers.emplace_back("tier_of_asking", jobs().tier[job]);
-  facts.numbers.emplace_back("partition_of_asking", jobs().partition[job]);
+  facts.numbers.emplace_back("priority", jobs().priority[its]);
+  facts.numbers.emplace_back("priority_of_asking", jobs().priority[job]);
+  facts.numbers.emplace_back("in_one_qos", jobs().qos[job] == jobs().qos[its]);
+  facts.numbers.emplace_back("asks_priority",
+                             by_qos ? set().asks_priority_of(jobs().qos[job], jobs().qos[its])
+                                    : set().asks_priority_in(jobs().partition[job]));
+  const Size qualities = set().qualities.size();
+  name_row(facts, "its_qos", "qos", jobs().qos[its], qualities);
+  name_row(facts, "qos_of_asking", "qos", jobs().qos[job], qualities);
+  name_partition(facts, "partition", jobs().partition[its]);
+  name_partition(facts, "partition_of_asking", jobs().partition[job]);
+  name_turn(facts, job);
+  return facts;
+}
+
+// What decided that a job may not be preempted.
+void Run::note_barred(Facts& facts, const RunningJob& other, Outcome why) const {
+  const Time exempt = jobs().exempt[other.operation];
+  if (why == Outcome::kRanTooShort) {
+    facts.numbers.emplace_back("seconds", seconds(workspace.state.now() - other.start));
+    facts.numbers.emplace_back("PreemptExemptTime", seconds(exempt));
+    facts.times.emplace_back("until", other.start + exempt);
+  }
+  if (why != Outcome::kNotPreemptibleFlag) return;
+  Column<Id> marked;
+  for (const Id slot : workspace.slots(other))
+    if (workspace.state.allocations().get(&AllocationColumns::preemptible, slot, std::uint8_t{1}) ==
+        0)
+      marked.push_back(slot);
+  facts.slots.emplace_back("marked", std::move(marked));
 }
 
 // How the followed allocation stands to a job that asks; what may be preempted is noted later.
@@ -146,7 +278,7 @@ void Run::note_standing(Id job, Id request, const RunningJob& other) {
   if (why.why == Outcome::kTaken) return;
   event(first_node(other), why.why, job, request, {});
   if (may) recorder_->events.back().spared = why;
-  note_asking(recorder_->events.back().facts, job);
+  note_barred(recorder_->events.back().facts = compared(job, other), other, why.why);
 }
 
 // What became of it where what leaves for a job already is enough.
@@ -160,26 +292,49 @@ void Run::note_leaving(Id job, Id request, const std::vector<Spot>& spots) {
         workspace.spared(other).why != Outcome::kTaken)
       continue;
     event(first_node(other), Outcome::kSparedFitsWithout, job, request, {});
-    Facts& facts = recorder_->events.back().facts;
-    note_asking(facts, job);
-    facts.numbers.emplace_back("leaving", 1);
-    Column<Id> nodes;
-    for (const Spot& spot : spots)
-      if (spot.node != kNoId) nodes.push_back(spot.node);
-    if (!nodes.empty()) facts.nodes.emplace_back("placed_on", std::move(nodes));
+    Facts& facts = recorder_->events.back().facts = compared(job, other);
+    facts.slots.emplace_back("leaving", leaving_for(job));
+    name_nodes(facts, "placed_on", spots);
   }
   workspace.pace.due_again(due);
 }
 
+// What put a victim in its place among others, and what becomes of it.
+void Run::note_taken(Facts& facts, const JobRequest& job_request, Id job,
+                     const RunningJob& other) const {
+  const Size v = at(other.operation), p = at(jobs().partition[v]);
+  const bool by_qos = set().type == PreemptType::kQos;
+  const Id qos = jobs().qos[v];
+  facts.numbers.emplace_back("youngest", set().youngest_first);
+  facts.numbers.emplace_back("rank", static_cast<double>(jobs().rank[v]));
+  facts.numbers.emplace_back("nodes", static_cast<double>(workspace.nodes(other).size()));
+  facts.times.emplace_back("start_time", other.start);
+  const PreemptMode said = !by_qos        ? set().partitions.mode[p]
+                           : qos == kNoId ? set().mode
+                                          : set().qualities.mode[qos];
+  facts.words.emplace_back("PreemptMode", kModes[static_cast<Size>(said)]);
+  facts.numbers.emplace_back("GraceTime", seconds(jobs().grace[v]));
+  facts.numbers.emplace_back("takes_node",
+                             takes_whole_nodes(job) || takes_whole_nodes(other.operation));
+  if (!set().reclaim_licenses) return;
+  Row lacks{};
+  for (const Id slot : workspace.slots(other))
+    for (Size r = 0; r < workspace.state.width(); ++r)
+      if (workspace.state.amounts(slot)[r] > 0)
+        lacks[r] = job_request.licences()[r] - workspace.room.rooms.at(kNoId, r);
+  note_licences(facts, lacks);
+}
+
 // What became of the followed allocation among the candidates of a job; none leaves without a
-// choice.
-void Run::note(const JobRequest& job_request, const Column<Index>& candidates,
-               const Choice* choice) {
+// choice, nor where the dry run does not say which (`unsaid`).
+void Run::note(const JobRequest& job_request, const Column<Index>& candidates, const Choice* choice,
+               bool unsaid) {
   if (recorder_ == nullptr || recorder_->slot == kNoId) return;
   const auto has = [](const Column<Index>& in, Index i) {
     return std::ranges::find(in, i) != in.end();
   };
   const Id request = job_request.parts().front().request;
+  const Id job = workspace.state.operation_of_request(request);
   const auto runs_on = [this](Index i) { return !of(i).leaves; };
   for (const Index i : candidates) {
     if (!follows(of(i)) || !runs_on(i)) continue;
@@ -189,9 +344,9 @@ void Run::note(const JobRequest& job_request, const Column<Index>& candidates,
                             : !may_help(job_request, of(i)) ? Outcome::kFreesNothingUseful
                             : choice == nullptr             ? Outcome::kNoStartInStage
                                                             : Outcome::kSparedFitsWithout;
-    event(first_node(of(i)), outcome, workspace.state.operation_of_request(request), request, {});
-    Facts& facts = recorder_->events.back().facts;
-    note_asking(facts, workspace.state.operation_of_request(request));
+    event(first_node(of(i)), outcome, job, request, {});
+    Facts& facts = recorder_->events.back().facts = compared(job, of(i));
+    if (outcome == Outcome::kTaken) note_taken(facts, job_request, job, of(i));
     if (outcome == Outcome::kFreesNothingUseful && matters(workspace, job_request, of(i)))
       facts.numbers.emplace_back("suspended", 1);  // in vain: nothing computes in its place
     if (outcome == Outcome::kFreesNothingUseful) {
@@ -206,11 +361,12 @@ void Run::note(const JobRequest& job_request, const Column<Index>& candidates,
     facts.numbers.emplace_back("candidates", count(begin, candidates.end()));
     facts.numbers.emplace_back(
         "victims", choice != nullptr ? std::ranges::count_if(choice->victims, runs_on) : 0);
-    Column<Id> nodes;
-    if (choice != nullptr)
-      for (const Spot& spot : choice->spots)
-        if (spot.node != kNoId) nodes.push_back(spot.node);
-    if (!nodes.empty()) facts.nodes.emplace_back("placed_on", std::move(nodes));
+    facts.numbers.emplace_back("gang", set().gang);
+    facts.numbers.emplace_back("unsaid", unsaid);
+    if (choice == nullptr) continue;
+    name_nodes(facts, "placed_on", choice->spots);
+    if (!facts.nodes.empty())
+      facts.numbers.emplace_back("runs_there", runs_on_one(of(i), choice->spots));
   }
 }
 
@@ -222,11 +378,7 @@ void Run::note_sharing(const JobRequest& job_request, const Column<Index>& candi
   choice.spots = spots;
   choice.victims = victims;
   choice.considered = candidates;
-  std::erase_if(choice.considered, [&](Index i) {
-    return std::ranges::any_of(workspace.nodes(of(i)), [&](Id node) {
-      return std::ranges::find(spots, node, &Spot::node) != spots.end();
-    });
-  });
+  std::erase_if(choice.considered, [&](Index i) { return runs_on_one(of(i), spots); });
   note(job_request, candidates, &choice);
 }
 

@@ -277,7 +277,6 @@ void Run::report_refusal(Id job, Outcome rule, const JobRequest* job_request) {
                    room.has_value());
       recorder_->events.back().spared = spared;
       if (part != nullptr && part->takes_node) note_nodes(*job_request, *part, rule);
-      note_standings(job);
     }
   }
   add_reserved(workspace.room, job, -1);

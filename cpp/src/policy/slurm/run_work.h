@@ -20,6 +20,7 @@ using Row = std::array<Amount, kMaxResources>;
 
 // The job for which jobs end on a node: more than one, or unknown.
 inline constexpr Id kSeveral = -2;
+inline constexpr double kSeconds = 1.0 / static_cast<double>(kMicrosecondsPerSecond);
 // How long what has no end is taken to last.
 inline constexpr Time kYear = Time{365} * 86'400 * kMicrosecondsPerSecond;
 
@@ -318,17 +319,28 @@ class Run {
   Id held_up_by(Id job, const JobRequest* job_request) const;
   Facts facts_of(Id job, Outcome rule, const JobRequest* job_request) const;
   bool may_help(const JobRequest& job_request, const RunningJob& other) const;
+  bool runs_on_one(const RunningJob& job, const std::vector<Spot>& spots) const;
   Outcome off_or_spare(const RunningJob& other, const Choice& choice) const;
   void note_refusal(Outcome own, Outcome rule, const JobRequest* job_request,
                     const JobRequest::Part* part, const Occupancy& room, const Lack& found,
                     bool emptied);
   void note_nodes(const JobRequest& job_request, const JobRequest::Part& part, Outcome rule);
-  void note_asking(Facts& facts, Id job) const;
+  void name_partition(Facts& facts, const char* name, Id partition) const;
+  void name_turn(Facts& facts, Id job) const;
+  Column<Id> leaving_for(Id job) const;
+  void note_victims(Facts& facts, Id job) const;
+  void note_limit(Facts& facts, const LimitHit& hit) const;
+  void note_licences(Facts& facts, const Row& missing) const;
+  Facts compared(Id job, const RunningJob& other) const;
+  void note_barred(Facts& facts, const RunningJob& other, Outcome why) const;
+  void note_taken(Facts& facts, const JobRequest& job_request, Id job,
+                  const RunningJob& other) const;
   bool leaves_node(Id node, Id job) const;
-  void note_standings(Id job);
+  Size note_standings(Id job);
   void note_standing(Id job, Id request, const RunningJob& other);
   void note_leaving(Id job, Id request, const std::vector<Spot>& spots);
-  void note(const JobRequest& job_request, const Column<Index>& candidates, const Choice* choice);
+  void note(const JobRequest& job_request, const Column<Index>& candidates, const Choice* choice,
+            bool unsaid = false);
   void note_sharing(const JobRequest& job_request, const Column<Index>& candidates,
                     const Column<Index>& victims, const std::vector<Spot>& spots);
 

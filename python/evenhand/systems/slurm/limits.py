@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from evenhand.fields import TABLES
+from evenhand.systems.slurm.says_of_limits import LIMITS
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
     from evenhand.systems.slurm.limit_settings import QosLimits, SlurmAssociation
     from evenhand.systems.slurm.settings import SlurmSettings
 
-__all__ = ["KINDS", "enforced", "limit_columns", "limit_names", "measures", "unread_of"]
+__all__ = ["enforced", "limit_columns", "measures"]
 
-#: What limits are of, in the core's order: fields of amounts and of jobs: of a QOS, of an association.
-KINDS: Final[Mapping[str, tuple[str, str, str, str]]] = {
-    "group": ("GrpTRES", "GrpJobs", "GrpTRES", "GrpJobs"),
-    "user": ("MaxTRESPU", "MaxJobsPU", "", "MaxJobs"),
-    "account": ("MaxTRESPA", "MaxJobsPA", "", ""),
-    "job": ("MaxTRES", "", "MaxTRES", ""),
-    "node": ("MaxTRESPerNode", "", "MaxTRESPerNode", ""),
-    "group_run": ("GrpTRESRunMins", "", "GrpTRESRunMins", ""),
-    "user_run": ("MaxTRESRunMinsPU", "", "", ""),
-    "account_run": ("MaxTRESRunMinsPA", "", "", ""),
-    "least": ("MinTRES", "", "", ""),
-    "wall": ("MaxWall", "", "MaxWall", ""),
-    "unread": ("unread_limits", "", "unread_limits", ""),
-}
 #: Kinds of resources that Slurm has other words for.
 _WORDS: Final = {"cpu": "cpu", "mem": "memory"}
 #: What no job asks for when it starts.
@@ -56,11 +43,6 @@ def measures(snapshot: Snapshot) -> list[str]:
     return [*found, "node", "jobs"]
 
 
-def limit_names(s: SlurmSettings, *, association: bool) -> list[str]:
-    """Return the names of what has limits, in the core's order."""
-    return list(s.association_limits if association else s.qos)
-
-
 def limit_columns(snapshot: Snapshot, s: SlurmSettings) -> dict[str, Any]:
     """Return the limits under the core's names."""
     qos, associations = list(s.qos.values()), list(s.association_limits.values())
@@ -74,7 +56,7 @@ def limit_columns(snapshot: Snapshot, s: SlurmSettings) -> dict[str, Any]:
     parts = [*(partition.QOS for partition in s.partitions.values()), None]
     return {
         "any": True,
-        "measures": len(names),
+        "measures": names,
         "qos": of_qos,
         "associations": of_associations,
         "partition_qos": np.array([-1 if name is None else places[name] for name in parts], np.int32),
@@ -87,15 +69,15 @@ def limit_columns(snapshot: Snapshot, s: SlurmSettings) -> dict[str, Any]:
 def _rows(rows: Sequence[QosLimits | SlurmAssociation], names: list[str], side: int) -> dict[str, Any]:
     """Return the tables of QOS (side 0) or associations (2) of which some limit is set."""
     found: dict[str, Any] = {}
-    unread = np.array([bool(_unread(row, names, side)) for row in rows], np.uint8)
-    for kind, fields in KINDS.items():
+    unread = [_unread(row, names, side) for row in rows]
+    for kind, fields in LIMITS.items():
         amounts, count = fields[side : side + 2]
         if kind == "wall":
             walls = [getattr(row, amounts) for row in rows]
             if any(wall is not None for wall in walls):
                 found[kind] = np.array([np.inf if wall is None else wall for wall in walls], np.float64)
         elif kind == "unread":
-            if unread.any():
+            if any(unread):
                 found[kind] = unread
         else:
             table = np.full((len(rows), len(names)), np.inf)
@@ -115,7 +97,7 @@ def _rows(rows: Sequence[QosLimits | SlurmAssociation], names: list[str], side: 
 def _unread(row: QosLimits | SlurmAssociation, names: list[str], side: int) -> list[str]:
     """Return the limits of a row that cannot be judged."""
     found = list(row.unread_limits)
-    for kind, fields in KINDS.items():
+    for kind, fields in LIMITS.items():
         if kind in ("wall", "unread") or not fields[side]:
             continue
         for name in getattr(row, fields[side]):
@@ -123,9 +105,3 @@ def _unread(row: QosLimits | SlurmAssociation, names: list[str], side: int) -> l
             if name not in names and not other and not name.startswith(_NEVER):
                 found.append(f"{fields[side]} {name}")
     return found
-
-
-def unread_of(snapshot: Snapshot, s: SlurmSettings, row: int, *, association: bool) -> list[str]:
-    """Return the limits of a QOS or association that cannot be judged, in words."""
-    of: list[Any] = list((s.association_limits if association else s.qos).values())
-    return _unread(of[row], measures(snapshot), 2 if association else 0)

@@ -17,8 +17,6 @@ from evenhand.systems.slurm.settings import SlurmSettings
 
 if TYPE_CHECKING:
     from evenhand.diagnostics import Diagnostic
-    from evenhand.explain.facts import Facts
-    from evenhand.explain.told import Told
     from evenhand.history.tree import ShareTree
     from evenhand.model import Snapshot
     from evenhand.plans.memory import LiveRows
@@ -77,7 +75,6 @@ class Slurm(Policy):
         "bf_interval": 30.0,
         "requeue_delay": 121.0,
     }
-    _COMPARED = words.compared
     __slots__ = ("_notes",)
 
     settings: SlurmSettings
@@ -330,43 +327,3 @@ class Slurm(Policy):
             ``priority``, ``priority_parts``, and ``behind`` if another pending job of its tier is before it.
         """
         return words.priority_numbers(snapshot, self.settings, row)
-
-    def told(
-        self, facts: Facts, what: str, row: int, met: Mapping[str, Any], recorded: Mapping[str, Any]
-    ) -> Told:
-        """Return what is said of an outcome in this system's words; see `evenhand.explain.told`.
-
-        Parameters
-        ----------
-        facts : Facts
-        what : {"request", "allocation"}
-        row : int
-            Of the snapshot.
-        met, recorded : mapping
-            What was met there, and what the core recorded.
-
-        Returns
-        -------
-        Told
-        """
-        from evenhand.systems.slurm.telling import of_allocation
-        from evenhand.systems.slurm.waiting import of_request
-
-        return (of_request if what == "request" else of_allocation)(facts, row, met, recorded)
-
-    def told_of_victim(self, facts: Facts, row: int) -> Told:
-        """Return what is said of a victim: the rule, its place among others, its mode.
-
-        Parameters
-        ----------
-        facts : Facts
-        row : int
-            Among the decisions.
-
-        Returns
-        -------
-        Told
-        """
-        from evenhand.systems.slurm.victims import of_victim
-
-        return of_victim(facts, row)

@@ -8,6 +8,7 @@ from evenhand.config.triggers import SchedulingRun
 from evenhand.systems.record import VICTIMS, Column, System
 from evenhand.systems.slurm.reads import ONLY_IF, READS
 from evenhand.systems.slurm.reasons import REASONS
+from evenhand.systems.slurm.says import SAYS
 
 __all__ = ["SLURM"]
 
@@ -21,6 +22,7 @@ SLURM: Final = System(
     reads=READS,
     only_if=ONLY_IF,
     reasons=REASONS,
+    says=SAYS,
     memory=(Column("operations", "last_preempt"), VICTIMS),
     preempts_operations=True,
     passes=True,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from evenhand.systems.slurm.priority import Priorities
     from evenhand.systems.slurm.settings import SlurmSettings
 
-__all__ = ["compared", "contested", "priority_numbers", "tier_and_qos", "unknown_shares", "unused_choices"]
+__all__ = ["becomes", "contested", "priority_numbers", "tier_and_qos", "unknown_shares", "unused_choices"]
 
 
 def unknown_shares(jobs: Jobs) -> tuple[Diagnostic, ...]:
@@ -96,36 +96,6 @@ def becomes(snapshot: Snapshot, s: SlurmSettings, row: int) -> str:
     if mode == "REQUEUE" and not (s.JobRequeue if own.requeue is None else own.requeue):
         return "if it is preempted it is cancelled: the mode is REQUEUE, and it is not to be requeued"
     return f"if it is preempted the mode is {mode}"
-
-
-def compared(snapshot: Snapshot, s: SlurmSettings, code: str, row: int, asks: int) -> dict[str, Any]:
-    """Return what was compared where a code was said of a job."""
-    jobs = Jobs.of(snapshot, s)
-    names, made = snapshot.names("operations"), jobs.derived
-    if code == "partition_down":
-        name = jobs.partition(row)
-        return {"partition": name, "state": jobs.partitions[name].State}
-    if code == "not_eligible_yet":
-        return {"now": snapshot.now, "eligible_time": jobs.own(row).eligible_time}
-    if code == "above_min_exempt_priority":
-        total = float(jobs.priorities.total[row])
-        return {f"priority_of_{names[row]}": total, "min_exempt_priority": s.min_exempt_priority}
-    if code == "ran_too_short":
-        began, exempt = (float(made[name][row]) / 1e6 for name in ("started", "exempt"))
-        return {"seconds": snapshot.now - began, "PreemptExemptTime": exempt}
-    if code == "preempt_mode_off":
-        by_qos = s.PreemptType == "preempt/qos"
-        return {"QOS" if by_qos else "partition": (jobs.qos if by_qos else jobs.partition)(row)}
-    if asks < 0:
-        return {}
-    both = (row, asks)
-    if code == "tier_not_lower":
-        return {f"tier_of_{names[of]}": int(made["tier"][of]) for of in both}
-    if code == "not_lower_priority":
-        return {f"priority_of_{names[of]}": float(jobs.priorities.total[of]) for of in both}
-    if code == "qos_not_listed":
-        return {f"QOS_of_{names[of]}": jobs.qos(of) for of in both}
-    return {}
 
 
 def priority_numbers(snapshot: Snapshot, s: SlurmSettings, row: int) -> dict[str, Any]:

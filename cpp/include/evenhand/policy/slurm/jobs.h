@@ -64,6 +64,8 @@ class Jobs {
   std::span<const Id> nodes() const noexcept { return nodes_; }
   // How a place for a job is chosen among nodes.
   NodeChoice node_choice(const ClusterState& state, Id job) const;
+  // Whether a job waits in several partitions, and has nothing yet.
+  bool in_several(Id job) const { return several_.contains(job) && settled_[job] == 0; }
   // Further turns of a job that waits in several partitions and has nothing yet.
   void add_turns(Id job, std::vector<Turn>& to) const;
   Turn first_turn(Id job) const noexcept {

@@ -31,18 +31,22 @@ enum class LimitOf : std::uint8_t {
   kWall,   // the job's time limit
   kUnread  // a limit of which it is not known how far it is used
 };
+// Whether what runs counts with the time that is left to it.
+constexpr bool is_run(LimitOf of) {
+  return of == LimitOf::kGroupRun || of == LimitOf::kUserRun || of == LimitOf::kAccountRun;
+}
 inline constexpr std::size_t kLimitTables = 9;  // with a column a measure
 
 // Limits of some rows. Measures: resources, then nodes, then jobs.
 struct LimitRows {
-  std::array<Column<double>, kLimitTables> of;  // rows x measures each; infinite, or empty: none
-  Column<double> wall;                          // rows: seconds; infinite: none
-  Column<std::uint8_t> unread;                  // rows
+  std::array<Column<double>, kLimitTables> of;   // rows x measures each; infinite, or empty: none
+  Column<double> wall;                           // rows: seconds; infinite: none
+  std::vector<std::vector<std::string>> unread;  // rows: what of their limits is not known
 };
 
 struct Limits {
   bool any = false;
-  std::size_t measures = 0;
+  std::vector<std::string> measures;
   LimitRows qos, associations;
   Column<Id> partition_qos;             // partitions: kNoId: none
   Column<std::uint8_t> over_partition;  // QOS: it counts before that of the partition
