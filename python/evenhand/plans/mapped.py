@@ -24,6 +24,14 @@ _REFERENCES: Mapping[str, str] = {
     **{field: table for table, fields in NAMED.items() for field in fields},
     **dict.fromkeys(("violated", "lowest_starving_ancestor", "lowest_aggressive_ancestor"), "elements"),
 }
+#: Tables of what a recorder names, by kind.
+_RECORDED: Mapping[str, str] = {
+    **{table: table for table in ("operations", "requests", "allocations", "nodes")},
+    "pools": "queues",
+    "hosts": "nodes",
+    "slots": "allocations",
+    "jobs": "operations",
+}
 
 
 def answers(planner: Any) -> dict[str, Any]:
@@ -187,8 +195,8 @@ class MappedCore:
     def _facts(self, facts: Mapping[str, Any]) -> dict[str, Any]:
         """Return what was compared, by rows of the snapshot."""
         out = dict(facts)
-        for kind in ("operations", "requests", "allocations", "pools", "nodes"):
-            places = self._places["queues" if kind == "pools" else kind]
+        for kind, table in _RECORDED.items():
+            places = self._places[table]
 
             def row(live: Any, places: NDArray[Any] = places) -> Any:
                 live = np.asarray(live)

@@ -180,3 +180,17 @@ def test_the_partition_of_a_turn_is_told_of_a_job_that_waits_in_several(
         assert why.code == "partition_down"
         assert why.summary.endswith("did not start: its partition high is DOWN.")
         assert {"partition": "high", "state": "DOWN"}.items() <= why.numbers.items()
+
+
+def test_a_live_plan_names_what_leaves_by_the_rows_that_are_left() -> None:
+    leaving = {"state": "preempting", "deadline": 1030, "beneficiary": {"request": "p-r"}}
+    jobs = {"z": LOW, "a": LOW, "b": LOW, "p": HIGH}
+    runs = [("z", "n2", 2, {}), ("a", "n1", 4, leaving), ("b", "n2", 2, {"preemptible": False})]
+    live = eh.Cluster(cluster(FULL, jobs, runs, {"p": 4}), CANCEL)
+    live.plan()
+    live.apply([{"event": "end", "allocation": "z@n2"}])
+    plan = live.plan()
+    assert "it starts once a@n1 has left" in plan.why("p-r").summary
+    assert "allocation b@n2 of its job is marked" in plan.why_not("b@n2").summary
+    frozen = eh.plan(live.snapshot(), CANCEL, live.state())
+    assert plan.why("p-r").to_dict() == frozen.why("p-r").to_dict()
