@@ -248,7 +248,7 @@ void register_slurm(py::module_& m) {
         return py::dict(
             "partition"_a = to_array(std::move(jobs.partition)),
             "qos"_a = to_array(std::move(jobs.qos)), "tier"_a = to_array(std::move(jobs.tier)),
-            "mode"_a = to_array(codes(jobs.mode)), "exempt"_a = to_array(std::move(jobs.exempt)),
+            "mode"_a = to_array(codes(jobs.mode)), "requeue"_a = to_array(std::move(jobs.requeue)),
             "started"_a = to_array(std::move(jobs.started)),
             "priority"_a = to_array(std::move(jobs.priority)),
             "share_unknown"_a = to_array(std::move(jobs.share_unknown)),

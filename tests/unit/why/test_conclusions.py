@@ -205,6 +205,11 @@ def test_what_would_keep_a_job_is_said_of_one_request() -> None:
     [
         ({}, {}, "if it is preempted the mode is REQUEUE"),
         (
+            {"kind": "interactive"},
+            {},
+            "if it is preempted it is cancelled: the mode is REQUEUE, and it is not to be requeued",
+        ),
+        (
             {"requeue": False},
             {},
             "if it is preempted it is cancelled: the mode is REQUEUE, and it is not to be requeued",
@@ -224,7 +229,8 @@ def test_what_would_keep_a_job_is_said_of_one_request() -> None:
     ],
 )
 def test_what_becomes_of_a_job_is_said_once(row: dict[str, Any], cluster: dict[str, Any], fate: str) -> None:
-    plan = slurm([{"name": "old", "partition": "low", "settings": row}], OLD, **cluster)
+    own = {"settings": row} if "kind" not in row else row
+    plan = slurm([{"name": "old", "partition": "low", **own}], OLD, **cluster)
     assert f"; {fate}." in text(plan.why("old"))
     assert "if it is preempted" not in text(plan.why("old@n1"))
 

@@ -240,6 +240,7 @@ Facts Run::compared(Id job, const RunningJob& other) const {
   facts.numbers.emplace_back("tier_of_asking", jobs().tier[job]);
   facts.numbers.emplace_back("priority", jobs().priority[its]);
   facts.numbers.emplace_back("priority_of_asking", jobs().priority[job]);
+  facts.numbers.emplace_back("in_one_partition", jobs().partition[job] == jobs().partition[its]);
   facts.numbers.emplace_back("in_one_qos", jobs().qos[job] == jobs().qos[its]);
   facts.numbers.emplace_back("asks_priority",
                              by_qos ? set().asks_priority_of(jobs().qos[job], jobs().qos[its])
@@ -313,6 +314,9 @@ void Run::note_taken(Facts& facts, const JobRequest& job_request, Id job,
                            : qos == kNoId ? set().mode
                                           : set().qualities.mode[qos];
   facts.words.emplace_back("PreemptMode", kModes[static_cast<Size>(said)]);
+  facts.numbers.emplace_back(
+      "is_batch", workspace.state.operations().get(&OperationColumns::kind, other.operation) ==
+                      OperationKind::kBatch);
   facts.numbers.emplace_back("GraceTime", seconds(jobs().grace[v]));
   facts.numbers.emplace_back("takes_node",
                              takes_whole_nodes(job) || takes_whole_nodes(other.operation));

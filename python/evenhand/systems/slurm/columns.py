@@ -46,7 +46,6 @@ _COUNTS = (
 )
 _SPANS = ("bf_window", "bf_resolution", "bf_min_age_reserve")
 _FREED_BY_SUSPEND = ("slots", "cpu")
-_NOTHING = SlurmOperationSettings()
 _AS_CLUSTER = 2
 
 
@@ -311,10 +310,6 @@ class Jobs:
         if name in self.partitions or self.derived["started"][row] != NO_TIME or not self.settings.partitions:
             return []
         return sorted(partitions_named(name), key=lambda part: -self.partitions[part].PriorityTier)[1:]
-
-    def own(self, row: int) -> SlurmOperationSettings:
-        """Return what a job's row sets."""
-        return self.rows.get(row, _NOTHING)
 
 
 def _cancelled(own: SlurmOperationSettings) -> bool:

@@ -222,6 +222,8 @@ SAYS: Final = {
     ),
     ("part", "with_lower"): (
         Clause("", where={"tier_of_asking": 0}),
+        Clause("", where={"in_one_partition": 1}),
+        Clause("", where={"partition": None}),
         Clause("; with a `PriorityTier` below {tier_of_asking:name} it might be preempted"),
     ),
     ("allocation", "not_lower_priority"): tuple(
@@ -253,7 +255,6 @@ SAYS: Final = {
     ("allocation", "preempt_mode_off"): (
         Clause("`PreemptMode` of its QOS {its_qos} is OFF", (("QOS", "its_qos"),), _BY_QOS),
         Clause("`PreemptMode` of its partition {partition} is OFF", ("partition",)),
-        Clause("`PreemptMode` of its partition None is OFF", says={"partition": None}),
     ),
     ("allocation", "above_min_exempt_priority"): (
         Clause(
@@ -369,7 +370,7 @@ SAYS: Final = {
     ),
     ("part", "with_higher"): (
         Clause(
-            "; with a `PriorityTier` of {tier_of_asking:name} or more of {its_partition:part} " + _SPARED,
+            "; with a `PriorityTier` of {tier_of_asking:name} or more of partition {partition} " + _SPARED,
             where={"turn": None},
         ),
     ),
@@ -467,6 +468,10 @@ SAYS: Final = {
         Clause("partition {partition}"),
     ),
     ("part", "anew"): (
+        Clause(
+            ", and only batch jobs are requeued: its `kind` is {operation.kind}",
+            where={"mode": "terminate", "PreemptMode": "REQUEUE", "is_batch": 0},
+        ),
         Clause(
             ", and it is not to be requeued (`requeue` of its row, or `JobRequeue`)",
             where={"mode": "terminate", "PreemptMode": "REQUEUE"},

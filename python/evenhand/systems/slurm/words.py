@@ -92,8 +92,7 @@ def becomes(snapshot: Snapshot, s: SlurmSettings, row: int) -> str:
     """Return what becomes of a job that is preempted, in words."""
     jobs = Jobs.of(snapshot, s)
     mode = BASES[jobs.derived["mode"][row]]
-    own = jobs.own(row)
-    if mode == "REQUEUE" and not (s.JobRequeue if own.requeue is None else own.requeue):
+    if mode == "REQUEUE" and not jobs.derived["requeue"][row]:
         return "if it is preempted it is cancelled: the mode is REQUEUE, and it is not to be requeued"
     return f"if it is preempted the mode is {mode}"
 
