@@ -24,6 +24,7 @@ from tests.properties.explaining import SYSTEMS, plans
 __all__ = ["look_at"]
 
 _AMOUNTS = st.sampled_from([1, 1, 1, 2, 3])
+_PACES = st.sampled_from([{}, {}, {}, {"spare_if_ran_less_than": 50}])
 _PARTS = st.sampled_from([0, 0, 1, 2, 3, 5])
 
 
@@ -103,6 +104,7 @@ def _sessions(draw: st.DrawFn) -> Plan:
         blocked_by=draw(st.sampled_from(["any_session", "lack_of_resources"])),
         sequencer=draw(st.sampled_from(["fifo", "lifo", "drf"])),
         preemption_min_runtime=draw(st.sampled_from([0, 0, 30])),
+        pace=draw(_PACES),
     )
     return eh.plan(eh.Snapshot.from_dict(data), policy)
 

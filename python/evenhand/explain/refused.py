@@ -226,7 +226,7 @@ def _kept_for(facts: Facts, row: int) -> str:
     if not victims:
         return f"Room is kept for it on {where}."
     leave = "has" if len(victims) == 1 else "have"
-    return f"It waits for {where}, and starts there once {listed(victims)} {leave} left."
+    return f"It waits for {where}, where it fits once {listed(victims)} {leave} left."
 
 
 def _outcomes(

@@ -87,9 +87,9 @@ def _before_it(case: Case) -> Conclusions:
 
 
 @tries("requests", "waits_for_victims", system=_BE)
-def _starts_once_they_have_left(case: Case) -> Conclusions:
-    if "it starts once" in case.said.summary:
-        yield "it starts once they have left", lambda: case.starts(case.once_gone()) > 0
+def _fits_once_they_have_left(case: Case) -> Conclusions:
+    if "back it fits" in case.said.summary:
+        yield "it fits once they have left", lambda: case.starts(case.once_gone()) > 0
 
 
 @tries("allocations", "not_considered", system=_BE)

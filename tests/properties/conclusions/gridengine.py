@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.properties.conclusions.case import QUANTUM, Case, Conclusions, tries
+from tests.properties.conclusions.case import Case, Conclusions, tries
 
 __all__: list[str] = []
 
@@ -13,22 +13,25 @@ _GE = "gridengine"
 def _priority_of_the_preemptee(case: Case) -> Conclusions:
     if "beneficiary_priority" in case.numbers:
         change = case.sets("operations", case.own["name"], priority=case.numbers["beneficiary_priority"])
-        yield "priority, spared", lambda: not case.leaves(case.again(change))
+        yield "priority", lambda: not case.leaves(case.again(change), operation=case.served()[0])
 
 
-@tries("requests", "waits_for_reservation", system=_GE)
-def _nearer(case: Case) -> Conclusions:
-    """With the largest distance below it something leaves for it."""
+@tries("allocations", "automatic_preemption", system=_GE)
+def _without_preemption(case: Case) -> Conclusions:
+    """The reservation begins when it is said, and as far away as that no job is preempted for it."""
+    operation, request = case.served()
     starts = case.numbers.get("starts_at")
-    if starts is None or not any("it could preempt" in one for one in case.said.sentences):
+    if starts is None or not request:
         return
+
+    def then() -> object:
+        plan = case.again(automatic_preemption=False)
+        return plan.why_not(request, table="requests").numbers.get("starts_at")
+
+    yield "it would start then", lambda: then() == starts
     distance = starts - case.data["now"]
-    own = str(case.own["name"])
-
-    def preempts() -> bool:
-        plan = case.again(preemption_distance=distance - QUANTUM)
-        return any(
-            d.beneficiary is not None and str(d.beneficiary.operation) == own for d in plan.decisions.victims
+    if distance < 1e9:
+        yield (
+            "within that distance",
+            lambda: not case.leaves(case.again(preemption_distance=distance), operation=operation),
         )
-
-    yield "it could preempt", preempts

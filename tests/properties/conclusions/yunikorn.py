@@ -105,9 +105,9 @@ def _once_it_may(case: Case) -> Conclusions:
 
 
 @tries("requests", "waits_for_victims", system=_YK)
-def _starts_once_they_have_left(case: Case) -> Conclusions:
-    if any("starts there once" in one for one in case.said.sentences):
-        yield "it starts once they have left", lambda: case.starts(case.once_gone()) > 0
+def _fits_once_they_have_left(case: Case) -> Conclusions:
+    if any("where it fits once" in one for one in case.said.sentences):
+        yield "it fits once they have left", lambda: case.starts(case.once_gone()) > 0
 
 
 @tries("requests", "missed_opportunity", system=_YK)

@@ -132,7 +132,7 @@ def test_behind_whom_a_request_waits_is_said() -> None:
         "operation u (priority 50) is before it in the queue and cannot start yet; operation v has priority"
         " 30."
     )
-    assert waits(data) == "b-k has been asked to leave for it, and it starts once it has left."
+    assert waits(data) == "b-k has been asked to leave for it, and with what that gives back it fits."
 
 
 def test_what_spares_all_that_runs_is_counted() -> None:

@@ -90,9 +90,9 @@ def test_an_ask_whose_victims_leave_says_for_which_it_waits() -> None:
     assert why.code == "waits_for_victims"
     assert why.summary == (
         "Request ask of operation p (1 cpu, 2 times) did not start:"
-        " it waits for node n, and starts there once d3 has left."
+        " it waits for node n, where it fits once d3 has left."
     )
-    assert "It waits for node n, and starts there once d2 has left." in why.sentences
+    assert "It waits for node n, where it fits once d2 has left." in why.sentences
     assert not plan.refusals
 
 

@@ -28,8 +28,8 @@ REASONS: Final = (
     Reason(
         "waits_for_victims",
         "request",
-        "{request} starts once its victims, which have been asked to leave, have left",
-        "Enough victims have been asked to leave; it starts in a later run.",
+        "{request} waits for its victims, which have been asked to leave",
+        "Enough victims have been asked to leave; it waits for their room.",
     ),
     _reason(
         "lower_priority",

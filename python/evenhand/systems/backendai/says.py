@@ -327,11 +327,13 @@ SAYS: Final = {
     ("request", "behind_first_waiting"): _BEHIND,
     ("request", "waits_for_victims"): (
         Clause(
-            "{victims} has been asked to leave for it, and it starts once it has left",
+            "{victims} has been asked to leave for it, and with what that gives back it fits",
             ("victims",),
             {"leaving": 1},
         ),
-        Clause("{victims} have been asked to leave for it, and it starts once they have left", ("victims",)),
+        Clause(
+            "{victims} have been asked to leave for it, and with what they give back it fits", ("victims",)
+        ),
         Clause(
             "what was asked to leave for it before, or stands where room is reserved for it, has not left"
             " yet",
