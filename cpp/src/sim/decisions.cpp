@@ -206,8 +206,10 @@ void Engine::pass() {
   last_update_ = now_;
   ++log_.decided;
   const bool repeats = options_.drive == Options::Drive::kRuns;
-  planner_->decide(
-      {.main_pass = main, .backfill_pass = backfill, .every = repeats ? options_.period : kNoTime});
+  planner_->decide({.main_pass = main,
+                    .backfill_pass = backfill,
+                    .every = repeats ? options_.period : kNoTime,
+                    .tells = false});
   const bool decided = !planner_->decisions().rows().empty();
   const Time due = planner_->next_due();
   // Room that is only planned is planned anew each time: nothing has changed.

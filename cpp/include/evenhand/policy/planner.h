@@ -51,6 +51,7 @@ struct Trigger {
   Time every = kNoTime;  // the same follows again and again, each so much later; kNoTime: not known
   std::string_view cycle{};
   std::span<const Command> commands{};
+  bool tells = true;          // what refusals lack is asked for afterwards
   bool certificates = false;  // what searches for the least cost were asked is written down
 };
 

@@ -62,12 +62,12 @@ bool Run::place(const Entry& entry, Time from, bool now, Entry* failed) {
       if (!all) break;
       const Id node = nodes_[from_node];
       placed_.push_back({i, node});
-      calendar_.take(node, unit.need, from, until);
+      if (!now || !only_grows_) calendar_.take(node, unit.need, from, until);
       if (now) add_room(unit.need, node, -1);
     }
   }
   for (const Placement& p : placed_) {
-    calendar_.give(p.node, entry.units[p.unit].need, from, until);
+    if (!now || !only_grows_) calendar_.give(p.node, entry.units[p.unit].need, from, until);
     if (now) add_room(entry.units[p.unit].need, p.node, 1);
   }
   if (!all) placed_.clear();
@@ -246,6 +246,7 @@ Outcome Run::barred(Entry& entry) const {
 void Run::nearest(Entry& entry, const Unit& unit, bool first) const {
   entry.failed = unit.request;
   entry.failed_slot = unit.slot;
+  if (!tells) return;
   nearest_now(entry, unit, first, true);
   if (entry.best == kNoId) nearest_now(entry, unit, first, false);
   if (std::ranges::all_of(entry.missing, [](Amount a) { return a == 0; }))

@@ -90,6 +90,7 @@ std::unique_ptr<evenhand::Planner> Planner::afresh() const {
 void Planner::decide(const Trigger& trigger, Recorder* recorder) {
   if (group_ != nullptr) return decide_again(recorder);
   Run run(inputs_, memory_, state_, pace_, recorder);
+  run.tells = trigger.tells || recorder != nullptr;
   if (trigger.kind == Trigger::Kind::kCommands)
     run.accept(trigger.commands);
   else

@@ -118,7 +118,7 @@ void Run::start_or_reserve(Entry& entry) {
   entry.outcome = Outcome::kNoFreeRoom;
   if (simple(entry)) nearest(entry, entry.units[0], true);
   credit_leaving(entry.operation, 1);
-  const bool leaves = place(entry, now, true);
+  const bool leaves = !state_.leaving().empty() && place(entry, now, true);
   if (leaves) entry.outcome = Outcome::kWaitsForVictims;
   credit_leaving(entry.operation, -1);
   if (leaves) occupy(entry, now, after(now, entry.duration));

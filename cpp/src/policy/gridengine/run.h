@@ -157,6 +157,8 @@ class Run {
   Run(const Inputs& inputs, const Memory& memory, const ClusterState& state, Pace& pace,
       const Recorder* recorder);
 
+  bool tells = true;  // where what waits came closest to fitting
+
   // Serves the queue; or one entry after the other, where several runs share licences.
   void go();
   void begin();
@@ -378,6 +380,7 @@ class Run {
   // Whether it matters when what runs is to end: else nothing but what happens, and reservations of
   // others, makes a later run decide otherwise.
   bool looks_ahead_;
+  bool only_grows_ = false;       // what has room now has it for as long as it runs
   bool record_, closed_ = false;  // closed_: a suspended queue was in the way of the last placing
   Id watched_slot_ = kNoId, watched_ = kNoId;  // the recorder's allocation, and its job
   Id part_ = kNoId;                            // another part of that job for which it is spared

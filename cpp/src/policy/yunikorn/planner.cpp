@@ -132,14 +132,17 @@ void Planner::decide(const Trigger& trigger, Recorder* recorder) {
   // Whether rounds that decide nothing are known of. Room that is kept for others has its times.
   const bool repeats = trigger.every != kNoTime && recorder == nullptr && trigger.cycle.empty() &&
                        !inputs_.settings.per_ask && state_.reservations().rows() == 0;
+  const bool tells = trigger.tells || recorder != nullptr;
   const Rounds before_this = std::exchange(*rounds_, {});
   if (inputs_.settings.per_ask || only_quotas) {
     Asks run(state_, *partition_, inputs_, asks_, pace_, recorder);
+    run.tells = tells;
     if (!only_quotas) run.passes();
     if (quotas) run.quotas(over_quota_since_);
     keep(run);
   } else {
     Cycles run(state_, *partition_, inputs_, asks_, pace_, recorder);
+    run.tells = tells;
     if (trigger.cycle != "preemption") run.allocation();  // a round is both
     if (trigger.cycle != "allocation") inputs_.settings.shotgun ? run.shotgun() : run.preemption();
     if (repeats && run.decisions.rows().empty())

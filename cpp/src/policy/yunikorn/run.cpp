@@ -305,7 +305,7 @@ void Run::fail(Id request, Outcome why) {
   outcome_[request] = why;
   std::fill_n(missing_.row(request, width_), width_, 0);  // of an earlier attempt
   ++tally.failed;
-  if (why == Outcome::kNoFreeRoom || why == Outcome::kNoRoomEvenWithVictims) {
+  if (tells && (why == Outcome::kNoFreeRoom || why == Outcome::kNoRoomEvenWithVictims)) {
     // What the node that lacks least lacks.
     Amount* best = missing_.row(request, width_);
     const Amount* wants = need(request);

@@ -35,6 +35,7 @@ class Run {
   Run(const ClusterState& state, const Partition& partition, const Inputs& inputs, AskMemory& asks,
       Pace& pace, Recorder* recorder);
 
+  bool tells = true;  // what the node that lacks least lacks
   Decisions decisions;
   Tally tally;
   std::vector<ClusterState::TakenRoom> handed;
