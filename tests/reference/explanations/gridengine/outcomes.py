@@ -11,6 +11,7 @@ from tests.reference.explanations.gridengine.providers import (
     candidates,
     earlier_victims,
     exactly_known,
+    may_forbid,
     preempted_before,
     priority_of,
 )
@@ -217,7 +218,7 @@ def _spared_are(world: World, said: Said, asks: Row) -> None:
         told,
         high,
     )
-    low = {n for n in runs - marked - high if not allowed(world, n, asks)}
+    low = {n for n in runs - marked - high if may_forbid(world, n, asks)}
     must(told.get("action_not_allowed", 0) <= len(low), "jobs with another action", told, low)
     leaving = {n for n, rows in jobs.items() if any(World.state_of(a) == "preempting" for a in rows)}
     most = len(leaving | taken)
@@ -263,7 +264,7 @@ def no_lower_priority(world: World, said: Said) -> None:
         missing_of_request(world, said)
         _why_no_more(world, said)
     if said.code == "no_job_allows_action":
-        must(any(not allowed(world, name, asks) for name in _lower(world, asks)), "each allows its action")
+        must(any(may_forbid(world, name, asks) for name in _lower(world, asks)), "each allows its action")
     named = [str(name) for name in asked_for(world, asks).get("providers") or ()]
     if said.met.get("stage"):
         must(said.compared.get("named", []) == named, "the jobs that are named", said.compared, named)

@@ -76,6 +76,12 @@ def allowed(world: World, operation: object, asks: Row) -> bool:
     return action != "R" or forced or may_be_rerun(world, rows)
 
 
+def may_forbid(world: World, operation: object, asks: Row) -> bool:
+    """Return whether a job may not allow it: without T none of the others may do for the advisor."""
+    advised = action_for(world, operation, asks) == "advisor" and "T" not in world.settings.actions
+    return advised or not allowed(world, operation, asks)
+
+
 def earlier_victims(world: World, step: int | None) -> set[str]:
     """Return the jobs that are preempted in the steps before one; None: in all."""
     return {
