@@ -135,10 +135,6 @@ class Facts:
         operation = int(self.snapshot._core.column("requests", "operation")[row])
         return f"request {name_of(name)} of operation {name_of(self.name('operations', operation))}"
 
-    def compared(self, code: str, operation: int, request: int) -> dict[str, Any]:
-        """Return the numbers that a policy compared for an outcome; none of most."""
-        return dict(self.plan.policy.compared(self.snapshot, code, operation, request))
-
     def paced(self, trace: Mapping[str, NDArray[Any]], event: int) -> dict[str, Any]:
         """Return what the pace compared where it spared a victim, of a recorded event; else nothing."""
         if "pace" not in trace:

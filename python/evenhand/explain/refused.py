@@ -136,14 +136,11 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
         first = _because(first, text)
     elif looked_at and not because:
         first, found, moved = _begun(first, found, verdict, refused.message if refused else "")
-    compared = facts.compared(refused.rule, operation, row) if refused else {}
     unseen = _unseen(facts, row, refused.rule) if refused and not looked_at else NOTHING
     if unseen.text:
         first = _because(first, unseen.text)
-        compared |= unseen.numbers
     elif refused and not looked_at:
-        numbered = f" ({facts.pairs(compared)})" if compared else ""
-        first = _because(first, refused.message.removesuffix(".") + numbered)
+        first = _because(first, refused.message)
     reserved = rows_of(facts, "request", row, "reserve")
     if reserved and verdict in ("", "waits_for_victims"):
         verdict = "waits_for_victims"
@@ -158,7 +155,7 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
         moved = unseen.numbers
     numbers: dict[str, Any] = {"needed": needed, "count": count, **facts.order(operation)}
     if refused:
-        numbers |= {**refused.numbers, **compared}
+        numbers |= {**refused.numbers, **(unseen.numbers if unseen.text else {})}
     numbers |= looked_at[lead].get("compared", {}) if because else moved
     every = (Claim(verdict, first, numbers), *said, *after, *found)
     rows: dict[str, Any] = {"needed": needed}
@@ -255,13 +252,11 @@ def _outcomes(
         nearest = rows[int(np.argmin((lacks / total).max(axis=1, initial=0.0)))]
         code = OUTCOMES[outcome]
         event = _event(facts, trace, nearest)
-        numbers = facts.compared(code, operation, int(trace["request"][nearest]))
         paced = facts.paced(trace, nearest)
-        numbers |= paced
         met = {"stage": STAGES[stage], "outcome": code, "times": len(rows), **event}
         told = told_of_outcome(facts, what, row, met, _recorded(trace, nearest, paced))
         node = {} if told.node is None else {"node": told.node}
-        every = {**numbers, **told.numbers}
+        every = {**paced, **told.numbers}
         looked_at.append({**met, **node, **({"compared": every} if every else {})})
         if outcome == nothing and found:
             continue
@@ -271,7 +266,7 @@ def _outcomes(
         if told.text and told.text == begins:  # as it was in the pass before
             continue
         if not told.text:
-            compared = {"compared": numbers} if numbers else {}
+            compared = {"compared": paced} if paced else {}
             text = _outcome(facts, what, row, stage, code, len(rows), {**event, **compared}, operation)
             found.append(Claim(code, text, every))
         elif len(looked_at) == lead + 1:

@@ -14,12 +14,10 @@ _SAYS = frozenset(
         "told",
         "told_of_victim",
         "told_of_unseen",
-        "compared",
         "standing",
         "_repr_html_",
         "system",
         "ROUNDS",
-        "_COMPARED",
     }
 )
 #: Of what every class has, what can change which policy it is or what it decides.

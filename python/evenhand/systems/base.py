@@ -83,10 +83,6 @@ class Policy:
     #: Plans snapshots of one system together that share something; None: each is planned for itself.
     together: ClassVar[Callable[..., dict[str, Plan] | None] | None] = None
 
-    #: Returns what was compared, of a snapshot, settings, a code and two operations: the one concerned, and
-    #: which asked (-1: none).
-    _COMPARED: ClassVar[Callable[[Snapshot, Any, str, int, int], dict[str, Any]] | None] = None
-
     __slots__ = ("preset", "settings")
 
     preset: str
@@ -283,26 +279,6 @@ class Policy:
         """Return what a planner remembers, as the state of its last decision's instant (microseconds)."""
         time = float(seconds(np.array([decided]))[0])
         return next_state(stage, self, State(time), planner.memory())
-
-    def compared(self, snapshot: Snapshot, code: str, operation: int, request: int) -> dict[str, Any]:
-        """Return what was compared where a code was said of an operation.
-
-        Parameters
-        ----------
-        snapshot : Snapshot
-        code : str
-            An outcome; see `evenhand.reasons`.
-        operation, request : int
-            Rows: of the allocation or request concerned, and of the request that asked (-1: none).
-
-        Returns
-        -------
-        dict
-            Names and values, each with whose it is; nothing of most codes.
-        """
-        asks = -1 if request < 0 else int(snapshot._core.column("requests", "operation")[request])
-        tell = type(self)._COMPARED
-        return {} if tell is None else tell(snapshot, self.settings, code, operation, asks)
 
     def counted(self, code: str, queue: int, count: int, most: int) -> dict[str, Any]:  # noqa: ARG002
         """Return what was counted in a queue where work was left as it is; nothing of most codes."""

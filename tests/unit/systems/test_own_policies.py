@@ -83,11 +83,9 @@ HOOKS = sorted(
         "told",
         "told_of_victim",
         "told_of_unseen",
-        "compared",
         "standing",
         "_repr_html_",
         "system",
-        "_COMPARED",
         "ROUNDS",
     }
 )
