@@ -194,3 +194,51 @@ def test_a_live_plan_names_what_leaves_by_the_rows_that_are_left() -> None:
     assert "allocation b@n2 of its job is marked" in plan.why_not("b@n2").summary
     frozen = eh.plan(live.snapshot(), CANCEL, live.state())
     assert plan.why("p-r").to_dict() == frozen.why("p-r").to_dict()
+
+
+@pytest.mark.parametrize(
+    ("second", "ends"),
+    [
+        ({"deadline": 1050}, "it starts once a@n1 and b@n2 have left, by 1,050 s (in 50 s)."),
+        ({}, "it starts once a@n1 and b@n2 have left."),
+    ],
+)
+def test_all_that_leaves_for_a_job_has_gone_by_the_last_deadline_if_each_is_known(
+    second: dict[str, Any], ends: str
+) -> None:
+    leaving = {"state": "preempting", "beneficiary": {"request": "p-r"}}
+    runs = [("a", "n1", 4, {**leaving, "deadline": 1030}), ("b", "n2", 4, {**leaving, **second})]
+    snapshot = asking(cluster(FULL, {"a": LOW, "b": LOW, "p": HIGH}, runs, {"p": 4}), count=2)
+    assert plan_of(snapshot, CANCEL).why("p-r").summary.endswith(ends)
+
+
+def test_what_leaves_for_another_job_is_not_named() -> None:
+    jobs = {"a": LOW, "b": LOW, "p": HIGH, "q": HIGH}
+    runs = [
+        (job, node, 4, {"state": "preempting", "deadline": 1030, "beneficiary": {"request": asks}})
+        for job, node, asks in (("a", "n1", "p-r"), ("b", "n2", "q-r"))
+    ]
+    plan = plan_of(cluster(FULL, jobs, runs, {"p": 4, "q": 4}), CANCEL)
+    assert plan.why("p-r").numbers["leaving"] == ["a@n1"]
+
+
+def test_limits_of_run_times_are_told_in_minutes() -> None:
+    policy = CANCEL.replace(qos={"q": {"GrpTRESRunMins": {"cpu": 10}}})
+    snapshot = asking(cluster({"n1": 4}, {"p": {"qos": "q"}}, [], {"p": 2}), duration=600)
+    assert (
+        plan_of(snapshot, policy)
+        .why_not("p-r")
+        .summary.endswith("`GrpTRESRunMins` of QOS q is 10 minutes of cpu: 0 are in use, and it asks for 20.")
+    )
+
+
+def test_a_victim_is_told_of_the_licences_that_it_holds() -> None:
+    jobs = {"j": LOW, "k": LOW, "p": HIGH}
+    data = cluster({"n1": 4, "n2": 4}, jobs, [("j", "n1", 1, {}), ("k", "n1", 1, {})], {"p": 1}).to_dict()
+    for row, name in zip(data["allocations"], ("one", "two"), strict=True):
+        data["resources"][name] = {"scope": "cluster", "capacity": 1}
+        row["resources"][name] = 1
+    data["requests"][0] |= {"required_node": "n2", "resources": {"cpu": 1, "one": 1, "two": 1}}
+    plan = plan_of(eh.Snapshot.from_dict(data), CANCEL.replace(reclaim_licenses=True))
+    for job, name in (("j", "one"), ("k", "two")):
+        assert f": 1 {name} more of the cluster's, which its job holds, is" in plan.why(f"{job}@n1").summary
