@@ -43,3 +43,12 @@ def test_a_lower_tier_is_named_only_where_it_would_tell_both_jobs_apart(
 def test_without_a_partition_no_tier_of_one_would_have_spared_a_victim() -> None:
     said = slurm([{"name": "old"}], OLD, partitions={"high": {"PriorityTier": 10}}).why("old@n1").summary
     assert said.endswith("whose partition has a higher tier (10 of partition high, 1 of no partition).")
+
+
+def test_a_limit_of_amounts_is_told_by_its_own_field() -> None:
+    """MaxTRESPU and MaxJobsPU are one kind of limit."""
+    jobs = [{"name": "old", "partition": "low"}]
+    qos = {"q": {"MaxTRESPU": {"cpu": 1}}}
+    tiers = {"low": {"PriorityTier": 1}, "high": {"PriorityTier": 10, "QOS": "q"}}
+    said = slurm(jobs, OLD, nodes=(4,), asks=2, partitions=tiers, qos=qos).why_not("urgent-r").summary
+    assert said.endswith("`MaxTRESPU` of QOS q is 1 cpu: 0 are in use, and it asks for 2.")

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand.reasons import ACTIONS
+from evenhand.simulate import Workload
+from evenhand.simulate.moment import moment
 from tests.reference.explanations import falsehoods
 from tests.unit.slurm.test_room import cluster
 from tests.unit.why.test_slurm_victims import CANCEL, FULL, HIGH, LOW, TIERS, plan_of
@@ -182,18 +186,19 @@ def test_the_partition_of_a_turn_is_told_of_a_job_that_waits_in_several(
         assert {"partition": "high", "state": "DOWN"}.items() <= why.numbers.items()
 
 
-def test_a_live_plan_names_what_leaves_by_the_rows_that_are_left() -> None:
-    leaving = {"state": "preempting", "deadline": 1030, "beneficiary": {"request": "p-r"}}
-    jobs = {"z": LOW, "a": LOW, "b": LOW, "p": HIGH}
-    runs = [("z", "n2", 2, {}), ("a", "n1", 4, leaving), ("b", "n2", 2, {"preemptible": False})]
-    live = eh.Cluster(cluster(FULL, jobs, runs, {"p": 4}), CANCEL)
-    live.plan()
-    live.apply([{"event": "end", "allocation": "z@n2"}])
-    plan = live.plan()
-    assert "it starts once a@n1 has left" in plan.why("p-r").summary
-    assert "allocation b@n2 of its job is marked" in plan.why_not("b@n2").summary
-    frozen = eh.plan(live.snapshot(), CANCEL, live.state())
-    assert plan.why("p-r").to_dict() == frozen.why("p-r").to_dict()
+def test_a_plan_of_a_run_names_what_leaves_by_the_rows_that_are_left() -> None:
+    """The first job has ended, so that rows of the run are not those of its snapshot."""
+    tiers = {"low": {"PriorityTier": 1, "GraceTime": 30}, "high": {"PriorityTier": 10}}
+    columns = {"name": ["z", "a", "p"], "partition": ["low", "low", "high"], "resources.cpu": [2, 2, 4]}
+    work = Workload({**columns, "submit_time": [0, 1, 100], "run_time": [90, 5000, 50]})
+    policy = CANCEL.replace(partitions=tiers)
+    result = eh.simulate(work.snapshot(nodes=1, cpu=4), policy, work, until=300)
+    (taken,) = np.flatnonzero(result.raw["decisions"]["action"] == ACTIONS.index("preempt")).tolist()
+    plan = moment(result, taken).plan
+    (victim,) = plan.snapshot.names("allocations")
+    said = plan.why("p", table="requests")
+    assert f"it starts once {victim} has left" in said.summary
+    assert said.numbers["leaving"] == [victim]
 
 
 @pytest.mark.parametrize(
