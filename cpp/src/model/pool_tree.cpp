@@ -53,7 +53,8 @@ void group_children(Tables& t) {
   const double none = std::nan("");
   Column<double> order(parent.size(), none);
   std::copy(t.pools.order.begin(), t.pools.order.end(), order.begin());
-  std::copy(t.operations.order.begin(), t.operations.order.end(), order.row(pools, 1));
+  std::copy(t.operations.order.begin(), t.operations.order.end(),
+            order.begin() + static_cast<std::ptrdiff_t>(pools));
   for (std::size_t p = 0; p < pools; ++p) {
     const auto begin = t.children.items.begin() + t.children.offsets[p];
     const auto end = t.children.items.begin() + t.children.offsets[p + 1];

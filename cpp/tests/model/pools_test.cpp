@@ -42,6 +42,14 @@ TEST_F(Pools, AnEmptySnapshotHasARoot) {
   EXPECT_EQ(t.element_count(), 1);
 }
 
+TEST_F(Pools, MayBeInAnOrderWhereThereAreNoOperations) {
+  chain();
+  in_.pools.order = arena_.numbers({2.0, 1.0, 3.0, 1.0});
+  const Tables t = built(in_);
+  EXPECT_EQ(t.operations.size(), 0);
+  EXPECT_EQ(children(t, 0).size(), 2U);
+}
+
 TEST_F(Pools, DefaultsOfPools) {
   chain();
   const PoolColumns p = built(in_).pools;
