@@ -137,3 +137,25 @@ def test_if_no_set_suffices_none_leaves() -> None:
     data["allocations"][1]["resources"]["mem"] = 4
     data["allocations"][1]["resources"]["slots"] = 2
     assert victims(data) == []
+
+
+@pytest.mark.parametrize(("leaves", "rule"), [(False, "no_free_room"), (True, "waits_for_victims")])
+def test_what_leaves_for_a_job_is_waited_for_where_nothing_is_reserved(leaves: bool, rule: str) -> None:
+    """Its room is that of its job until it has gone, and free after that: for longer than the job runs."""
+    running = {"name": "v-1", "operation": "v", "node": "h1", "resources": {"slots": 2}, "planned_end": 500.0}
+    if leaves:
+        running |= {"state": "preempting", "deadline": 10.0, "beneficiary": {"operation": "big"}}
+    snapshot = eh.Snapshot.from_dict(
+        {
+            "now": 0,
+            "resources": {"slots": {}},
+            "nodes": [{"name": "h1", "capacity": {"slots": 2}}],
+            "operations": [{"name": "v"}, {"name": "big"}],
+            "allocations": [running],
+            "requests": [
+                {"name": "big-1", "operation": "big", "resources": {"slots": 2}, "duration": 1000.0}
+            ],
+        }
+    )
+    (refusal,) = eh.plan(snapshot, eh.policies.GridEngine()).refusals
+    assert (refusal.request, refusal.rule) == ("big-1", rule)

@@ -32,9 +32,7 @@ void Run::build_calendar() {
   for (Id n = 0; n < calendar_.shared(); ++n) calendar_.set(n, now.of_nodes() + at(n) * width_);
   calendar_.set(calendar_.shared(), now.of_nodes() + at(calendar_.shared()) * width_);
   // Where room only grows, what fits now fits until it ends.
-  const auto commanded = [&](Id o) { return memory.asked[o] != Asked::kNothing; };
-  only_grows_ = !looks_ahead_ && preemptees_ == 0 && state_.reservations().rows() == 0 &&
-                state_.leaving().empty() && std::ranges::none_of(operations_, commanded);
+  only_grows_ = !looks_ahead_ && state_.reservations().rows() == 0 && state_.leaving().empty();
   if (only_grows_) return;
   std::vector<Ending> endings;
   for (Id slot = 0; slot < static_cast<Id>(state_.slots()); ++slot) {
