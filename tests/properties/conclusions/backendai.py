@@ -86,12 +86,6 @@ def _before_it(case: Case) -> Conclusions:
         yield "in the queue", lambda: not behind(change)
 
 
-@tries("requests", "waits_for_victims", system=_BE)
-def _fits_once_they_have_left(case: Case) -> Conclusions:
-    if "back it fits" in case.said.summary:
-        yield "it fits once they have left", lambda: case.starts(case.once_gone()) > 0
-
-
 @tries("allocations", "not_considered", system=_BE)
 def _no_session_looked(case: Case) -> Conclusions:
     if "no session looked for victims" in case.said.summary:

@@ -57,14 +57,13 @@ class Case:
             self.data, "operations", self.row(self.data, self.said.table, self.said.name)["operation"]
         )
 
-    def once_gone(self, *, alone: bool = True) -> Plan:
-        """Plan the next time, once all that leaves has left; alone: where no other operation waits."""
+    def once_gone(self) -> Plan:
+        """Plan the next time, once all that leaves has left, where no other operation waits."""
         data = self.plan.snapshot.after(self.plan).to_dict()
         data["allocations"] = [a for a in data["allocations"] if a.get("state") != "preempting"]
-        if alone:
-            data["requests"] = [r for r in data["requests"] if str(r["operation"]) == str(self.own["name"])]
-            kept = {str(r["name"]) for r in data["requests"]}
-            data["reservations"] = [r for r in data.get("reservations", ()) if str(r.get("request")) in kept]
+        data["requests"] = [r for r in data["requests"] if str(r["operation"]) == str(self.own["name"])]
+        kept = {str(r["name"]) for r in data["requests"]}
+        data["reservations"] = [r for r in data.get("reservations", ()) if str(r.get("request")) in kept]
         return eh.plan(eh.Snapshot.from_dict(data), self.plan.policy, self.plan.state, on=self.plan.on)
 
     def row(self, data: Data, table: str, name: object) -> Data:

@@ -31,13 +31,14 @@ def _nothing_considered_it(case: Case) -> Conclusions:
         yield "no stage", lambda: not any(str(d.node) == str(node) and d.beneficiary for d in made)
 
 
-def _starts_once_they_have_left(case: Case) -> Conclusions:
-    """Whatever else waits."""
-    if "it starts once" in case.said.summary:
-        yield "it starts once they have left", lambda: case.starts(case.once_gone(alone=False)) > 0
+def _fits_once_they_have_left(case: Case) -> Conclusions:
+    """Where nothing else waits, and nothing that was preempted resumes in the room."""
+    says = "it fits once" in case.said.summary or "back it fits" in case.said.summary
+    if says and all(a.get("state") != "preempted" for a in case.data["allocations"]):
+        yield "it fits once they have left", lambda: case.starts(case.once_gone()) > 0
 
 
 for _system in _SYSTEMS:
-    tries("requests", "waits_for_victims", system=_system)(_starts_once_they_have_left)
+    tries("requests", "waits_for_victims", system=_system)(_fits_once_they_have_left)
     tries("requests", "victims_spared", system=_system)(_without_the_pace)
     tries("allocations", "not_considered", system=_system)(_nothing_considered_it)

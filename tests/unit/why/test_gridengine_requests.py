@@ -131,4 +131,4 @@ def test_a_job_that_has_stopped_already_is_not_waited_for() -> None:
     why = plan.why_not("r")
     assert why.code == "waits_for_victims"
     assert why.numbers["victims"] == ["2"]
-    assert why.summary.endswith(" did not start: it starts once operation 2 has left for it.")
+    assert why.summary.endswith(" did not start: it fits once operation 2 has left for it.")

@@ -139,7 +139,7 @@ def test_work_that_leaves_already_is_enough() -> None:
         " it before."
     )
     assert plan.why("p-r").summary.endswith(
-        "did not start: it starts once a@n1 has left, by 1,030 s (in 30 s)."
+        "did not start: it fits once a@n1 has left, by 1,030 s (in 30 s)."
     )
 
 

@@ -197,15 +197,15 @@ def test_a_plan_of_a_run_names_what_leaves_by_the_rows_that_are_left() -> None:
     plan = moment(result, taken).plan
     (victim,) = plan.snapshot.names("allocations")
     said = plan.why("p", table="requests")
-    assert f"it starts once {victim} has left" in said.summary
+    assert f"it fits once {victim} has left" in said.summary
     assert said.numbers["leaving"] == [victim]
 
 
 @pytest.mark.parametrize(
     ("second", "ends"),
     [
-        ({"deadline": 1050}, "it starts once a@n1 and b@n2 have left, by 1,050 s (in 50 s)."),
-        ({}, "it starts once a@n1 and b@n2 have left."),
+        ({"deadline": 1050}, "it fits once a@n1 and b@n2 have left, by 1,050 s (in 50 s)."),
+        ({}, "it fits once a@n1 and b@n2 have left."),
     ],
 )
 def test_all_that_leaves_for_a_job_has_gone_by_the_last_deadline_if_each_is_known(

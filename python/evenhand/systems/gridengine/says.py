@@ -131,7 +131,7 @@ SAYS: Final = {
     ),
     ("request", "waits_for_victims"): (
         Clause(
-            "it starts once {victims} {victims:one has|have} left for it{starts:part}",
+            "it fits once {victims} {victims:one has|have} left for it{starts:part}",
             ("victims",),
             then=("room",),
         ),

@@ -169,7 +169,7 @@ SAYS: Final = {
         ),
     ),
     ("request", "waits_for_victims"): (
-        Clause("it starts once {leaving:listed} {leaving:one has|have} left{by:part}", ("leaving",)),
+        Clause("it fits once {leaving:listed} {leaving:one has|have} left{by:part}", ("leaving",)),
     ),
     ("part", "by"): (Clause(", by {until}", ("until",), {"is_ahead": 1}), Clause("", ("until",))),
     ("request", "node_outside_partition"): (
