@@ -126,10 +126,15 @@ struct Settings {
   Column<std::uint8_t> suspend_frees;  // R: given back by a suspended job
 
   // Whether the priority of a job counts, too, where it preempts others: by partition (equal ones
-  // will do), or by QOS (within one always).
-  bool asks_priority_in(Id of) const noexcept { return priority || partitions.priority[of] != 0; }
+  // will do), or by QOS (within one always). Of one that is not named it does not.
+  bool asks_priority_in(Id of) const noexcept {
+    return priority || is_set(partitions.priority, of);
+  }
   bool asks_priority_of(Id mine, Id its) const noexcept {
-    return priority || mine == its || qualities.priority[mine] != 0;
+    return priority || mine == its || is_set(qualities.priority, mine);
+  }
+  static bool is_set(const Column<std::uint8_t>& of, Id row) noexcept {
+    return row != kNoId && at(row) < of.size() && of[row] != 0;
   }
 };
 
