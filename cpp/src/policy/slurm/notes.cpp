@@ -324,7 +324,8 @@ void Run::note_taken(Facts& facts, const JobRequest& job_request, Id job,
   Row lacks{};
   for (const Id slot : workspace.slots(other))
     for (Size r = 0; r < workspace.state.width(); ++r)
-      if (workspace.state.amounts(slot)[r] > 0)
+      if (workspace.state.amounts(slot)[r] > 0 &&
+          workspace.state.tables().resources.scope[r] == ResourceScope::kCluster)
         lacks[r] = job_request.licences()[r] - workspace.room.rooms.at(kNoId, r);
   note_licences(facts, lacks);
 }
