@@ -8,8 +8,6 @@
 #include "evenhand/policy/yunikorn/rounds.h"
 
 namespace evenhand::yunikorn {
-namespace {}  // namespace
-
 Planner::Planner(Inputs inputs)
     : evenhand::Planner(ClusterState(inputs.snapshot, inputs.rows.taken)),
       inputs_(std::move(inputs)),
@@ -156,12 +154,12 @@ void Planner::decide(const Trigger& trigger, Recorder* recorder) {
       keep(run);
     }
   }
+  if (!decisions_.rows().empty()) rounds_->clear();
   if (recorder != nullptr) {
     asks_ = std::move(before);
     pace_ = std::move(paced);
     *rounds_ = before_this;
   }
-  if (!decisions_.rows().empty()) rounds_->clear();
   next_due_ = state_.now();  // waits count cycles: each may decide something else
   if (decisions_.rows().empty() && (only_quotas || repeats || refusals_.request.empty())) {
     const auto earlier = [&](Time due) {
