@@ -68,3 +68,27 @@ def test_a_cooldown_that_ends_is_seen_at_the_first_heartbeat_after_it() -> None:
             (t, o) for t, a, o in zip(d["time"], d["action"], d["operation"], strict=True) if a == "preempt"
         ]
         assert rows_of == [(40, "a"), (at, "a")]
+
+
+@pytest.mark.parametrize("literal", [False, True])
+@pytest.mark.parametrize(
+    ("pace", "leave"),
+    [
+        ({"max_victims_per_hour": 1}, [102, 3702]),
+        ({"victim_cooldown": 1000}, [102, 1104]),
+        ({"spare_if_ran_less_than": 1000}, [1002, 1002]),
+    ],
+)
+def test_yunikorn_preempts_at_the_cycle_in_which_a_pace_lets_go(
+    pace: dict[str, Any], leave: list[int], literal: bool
+) -> None:
+    """Nothing else happens by then: two of "b" wait below their guarantee from 100 s on, and nothing ends."""
+    rows = {"name": ["a", "b"], "pool": ["x", "y"], "resources.cpu": [1, 1], "count": [4, 2]}
+    work = eh.simulate.Workload(rows | {"submit_time": [0, 100], "run_time": [5000, 5000]})
+    data = work.snapshot(nodes=1, now=0, cpu=4).to_dict()
+    data["pools"] = [{"name": name, "strong_guarantee": {"cpu": 2}} for name in "xy"]
+    start = eh.Snapshot.from_dict(data)
+    d = eh.simulate(
+        start, eh.policies.YuniKorn(limit=1.0, pace=pace), work, until=4500, literal=literal
+    ).decisions
+    assert [t for t, action in zip(d["time"], d["action"], strict=True) if action == "preempt"] == leave

@@ -56,6 +56,22 @@ def test_planned_again_nobody_else_leaves() -> None:
     assert not again.decisions
 
 
+def test_an_application_whose_most_important_ask_is_served_stands_behind_the_next_by_priority() -> None:
+    operations = [
+        {"name": "d", "pool": "dev"},
+        {"name": "a", "pool": "prod", "start_time": 1},
+        {"name": "b", "pool": "prod", "start_time": 2},
+    ]
+    asks = [("a high", "a", 10), ("a low", "a", 0), ("b", "b", 5)]
+    requests = [
+        {"name": name, "operation": of, "resources": {"cpu": 1}, "priority": priority}
+        for name, of, priority in asks
+    ]
+    snapshot = cluster(operations=operations, requests=requests)
+    plan = eh.plan(snapshot, policy(ask_candidates=1))
+    assert [d.request for d in plan.decisions if d.action == "start"] == ["a high", "b"]
+
+
 def test_a_failed_ask_is_left_out_of_twice_as_many_cycles_each_time() -> None:
     state, tried = None, []
     for cycle in range(40):
