@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from evenhand.config.fair_share import FairShareSettings
     from evenhand.config.triggers import Commands, Cycle, Heartbeat, Round, SchedulingRun
     from evenhand.diagnostics import Diagnostic
-    from evenhand.errors import EvenhandError, InputError, MissingExtraError
+    from evenhand.errors import CertificateError, EvenhandError, InputError, MissingExtraError
     from evenhand.explain import Explanation
     from evenhand.model import Snapshot
     from evenhand.plans import Plan
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 # `import evenhand` costs little more than NumPy.
 # A module is its own home.
 _HOMES = {
+    "CertificateError": "evenhand.errors",
     "Cluster": "evenhand.cluster",
     "Commands": "evenhand.config.triggers",
     "Cycle": "evenhand.config.triggers",
@@ -78,6 +79,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "CertificateError",
     "Cluster",
     "Commands",
     "Cycle",

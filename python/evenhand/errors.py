@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from evenhand.table import Table
 
 __all__ = [
+    "CertificateError",
     "EvenhandError",
     "InputError",
     "MissingExtraError",
@@ -178,6 +179,10 @@ class InputError(EvenhandError, ValueError):
         names = [field.name for field in fields(Problem)]
         columns: dict[str, list[Any]] = {name: [row[i] for row in rows] for i, name in enumerate(names)}
         return Table(columns, title="problems")
+
+
+class CertificateError(InputError, AssertionError):
+    """A certificate is malformed, not of its plan, or proves less than it claims; the field says where."""
 
 
 class NoSuchNameError(InputError, KeyError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -49,9 +49,9 @@ class CertificateSite:
     node: Name | None
     must: bool
     jobs: tuple[Name, ...]
-    amounts: tuple[Row, ...]
-    lacks: tuple[Row, ...]
-    parts: Row
+    amounts: tuple[tuple[int, ...], ...]
+    lacks: tuple[tuple[int, ...], ...]
+    parts: tuple[int, ...]
     bounds: tuple[int | None, ...]
     multipliers: tuple[tuple[float, ...], ...]
 
@@ -130,7 +130,7 @@ class Certificate:
     beneficiary: Beneficiary
     table: str
     candidates: tuple[Name, ...]
-    costs: Row
+    costs: tuple[int, ...]
     taken: tuple[Name, ...]
     cost: int
     lower_bound: int
@@ -145,8 +145,8 @@ class Certificate:
     quantum: tuple[float, ...]
     columns: tuple[str, ...]
     node: Name | None = None
-    amounts: tuple[Row, ...] = ()
-    shortage: Row = ()
+    amounts: tuple[tuple[int, ...], ...] = ()
+    shortage: tuple[int, ...] = ()
     multipliers: tuple[float, ...] = ()
     copies: int = 0
     sites: tuple[CertificateSite, ...] = ()
@@ -164,6 +164,32 @@ class Certificate:
         if self.root_bound < self.cost or self.kind == "sets":
             return "search"
         return "multipliers" if self.kind == "amounts" else "parts"
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Return a certificate from plain values, as `to_dict` gives them.
+
+        Parameters
+        ----------
+        data : mapping
+
+        Returns
+        -------
+        Certificate
+
+        Raises
+        ------
+        CertificateError
+            If a key is missing or is none of those of its kind, a value is of another kind than the field, or
+            ``closed_by`` is not what the other numbers say.
+
+        Notes
+        -----
+        O(values). Whether it holds of a plan is for `evenhand.testing.certificates.check_certificate`.
+        """
+        from evenhand.plans.certified import from_dict
+
+        return from_dict(cls, data)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate as plain values, with what its kind has."""

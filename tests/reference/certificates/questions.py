@@ -12,7 +12,7 @@ __all__ = ["NotDerived", "Place", "Question", "Row", "whole"]
 Row = tuple[int, ...]
 
 
-class NotDerived(ValueError):
+class NotDerived(Exception):
     """What a search was asked cannot be derived from the plan by the rules of the references."""
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evenhand.errors import CertificateError
+from evenhand.plans import Certificate
+from evenhand.plans.certified import formed
 from evenhand.testing._laws import must
 from evenhand.testing.certificates import check_certificate
 from evenhand.testing.fewest import Verdict
@@ -12,7 +15,7 @@ from tests.reference.certificates.questions import NotDerived, Question
 from tests.reference.costs import cheapest_set
 
 if TYPE_CHECKING:
-    from evenhand.plans import Certificate, Plan
+    from evenhand.plans import Plan
 
 __all__ = ["check_by_rules"]
 
@@ -38,9 +41,9 @@ def check_by_rules(plan: Plan, step: int, certificate: Certificate | None = None
 
     Raises
     ------
-    AssertionError
-        Also if candidates, costs, amounts or needs are not what the rules come to, or the victims do not make
-        room by them.
+    CertificateError
+        As of `check_certificate`, and if candidates, costs, amounts or needs are not what the rules come to,
+        or the victims do not make room by them.
     NotDerived
         If what the search was asked cannot be derived from the plan.
     KeyError
@@ -58,12 +61,18 @@ def check_by_rules(plan: Plan, step: int, certificate: Certificate | None = None
     """
     if step not in plan.minimum_steps or certificate is None:
         certificate = plan.certificate(step)
-    question = _derived(plan, step, certificate)
-    _same_question(certificate, question)
-    verdict = check_certificate(plan, step, certificate)
-    names = [str(name) for name in certificate.taken]
-    must(question.suffices(names), "the victims do not make room")
-    return _tried(certificate, question, names, verdict)
+    certificate = formed(Certificate, certificate)
+    try:
+        question = _derived(plan, step, certificate)
+        _same_question(certificate, question)
+        verdict = check_certificate(plan, step, certificate)
+        names = [str(name) for name in certificate.taken]
+        must(question.suffices(names), "the victims do not make room")
+        return _tried(certificate, question, names, verdict)
+    except CertificateError:
+        raise
+    except AssertionError as error:
+        raise CertificateError.about("certificate", None, "rules", str(error)) from error
 
 
 def _derived(plan: Plan, step: int, certificate: Certificate) -> Question:

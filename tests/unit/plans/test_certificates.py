@@ -346,7 +346,7 @@ def without_rules() -> list[tuple[str, Certificate]]:
     """Certificates that the plan and their own numbers contradict."""
     one = only(plan(HARD, (4, 10), victim_selection="minimum"))
     return [
-        ("the certificate is of step", replace(one, step=one.step + 1)),
+        ("step is 1, by the plan 0", replace(one, step=one.step + 1)),
         ("beneficiary", replace(one, beneficiary=replace(one.beneficiary, operation="nobody"))),
         ("beneficiary", replace(one, beneficiary=replace(one.beneficiary, request="another"))),
         ("table", replace(one, table="operations")),
@@ -360,8 +360,8 @@ def without_rules() -> list[tuple[str, Certificate]]:
         ("resources", replace(one, resources=("time", *one.resources[1:]))),
         ("quantum", replace(one, quantum=tuple(2 * q for q in one.quantum))),
         ("cost is 3, by the plan 4", replace(one, cost=3)),
-        ("victims", replace(one, taken=one.taken[1:])),
-        ("a victim stands twice", replace(one, taken=(*one.taken, one.taken[0]))),
+        ("taken", replace(one, taken=one.taken[1:])),
+        ("taken", replace(one, taken=(*one.taken, one.taken[0]))),
         ("shortage", replace(one, shortage=tuple(4 * a for a in one.shortage))),
         ("negative multipliers", replace(one, multipliers=(-1.0,) * len(one.multipliers))),
         ("multipliers prove", replace(one, multipliers=(0.0,) * len(one.multipliers))),
@@ -382,7 +382,7 @@ def test_the_kit_adds_up_what_the_rules_agree_with() -> None:
             assert check_certificate(made, step) == check_by_rules(made, step)
     sets = sessions([{"name": "r", "resources": {"cpu": 3}}, {"name": "q", "resources": {"gpu": 1}}])
     assert check_certificate(sets, only(sets).step) == ("claimed", "claimed")
-    with pytest.raises(AssertionError, match="victims"):
+    with pytest.raises(AssertionError, match="taken"):
         check_certificate(sets, only(sets).step, replace(only(sets), taken=only(sets).candidates[:1]))
 
 

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from evenhand.errors import CertificateError
+from evenhand.plans.certificates import Certificate
+from evenhand.plans.certified import formed, from_dict, refuse
 from evenhand.testing._laws import must
 from evenhand.testing.fewest import Verdict, check_minimum
 from evenhand.testing.fewest_jobs import Site, Spread, check_minimum_jobs
 
 if TYPE_CHECKING:
-    from evenhand.plans.certificates import Certificate
     from evenhand.plans.plan import Plan
 
 __all__ = ["check_certificate"]
 
-#: What was asked, and not what was found or proves that.
-_ASKED = (
-    *("kind", "beneficiary", "table", "candidates", "costs", "resources", "quantum", "columns"),
-    *("node", "amounts", "shortage", "copies"),
-)
-_ASKED_OF_A_SITE = ("node", "must", "jobs", "amounts", "lacks")
-#: What proves the answer: its numbers are added up.
-_PROVED_OF_A_SITE = ("parts", "bounds", "multipliers")
+#: What proves the answer: it may be another proof, which is added up. All else is the plan's.
+_PROVES = ("multipliers", "scale", "sites")
+_PROVES_OF_A_SITE = ("parts", "bounds", "multipliers")
 
 
-def check_certificate(plan: Plan, step: int, certificate: Certificate | None = None) -> Verdict:
+def check_certificate(
+    plan: Plan, step: int, certificate: Certificate | Mapping[str, Any] | None = None
+) -> Verdict:
     """Check what a plan certifies of the victims of a step, without trusting the search.
 
     Parameters
@@ -34,8 +34,8 @@ def check_certificate(plan: Plan, step: int, certificate: Certificate | None = N
         Of the YTsaurus, BackendAI or Slurm policy.
     step : int
         One of ``plan.minimum_steps``.
-    certificate : Certificate, optional
-        By default the plan's.
+    certificate : Certificate or mapping, optional
+        As `Plan.certificate` gives it, or as its `to_dict` does; by default the plan's.
 
     Returns
     -------
@@ -48,10 +48,11 @@ def check_certificate(plan: Plan, step: int, certificate: Certificate | None = N
 
     Raises
     ------
-    AssertionError
-        If the certificate is not of that step, its question or units are not those of the plan, its numbers
-        or victims are not the plan's, the victims do not free what it says is missing, its numbers prove
-        less than they claim, or a part of it is missing.
+    CertificateError
+        If a part of the certificate is missing, is of another kind or is none that it has; if its step,
+        question, units, numbers or victims are not the plan's; if the victims do not free what it says is
+        missing, or its numbers prove less than they claim. It is an `AssertionError`, and an `InputError`
+        with field and rule.
     KeyError
         If the step was not decided with `minimum`.
 
@@ -62,7 +63,8 @@ def check_certificate(plan: Plan, step: int, certificate: Certificate | None = N
     readable implementations of each system's rules. Of kind "sets", whose sets are placed by those rules,
     costs and claims are compared, and nothing is tried. That a search was exhausted is never taken as
     checked: the verdict says "claimed". Nothing rests on ``budget``, ``branches``, ``spent`` and
-    ``within_caps``, which tell how the search went.
+    ``within_caps``, which tell how the search went; they are the plan's, too. Only ``parts``, ``bounds``,
+    ``multipliers`` and ``scale`` may be others: those of another proof of the same.
 
     The costs are those of `evenhand.testing.fewest.check_minimum` and
     `evenhand.testing.fewest_jobs.check_minimum_jobs`; all sums are exact fractions.
@@ -70,11 +72,37 @@ def check_certificate(plan: Plan, step: int, certificate: Certificate | None = N
     own = plan.certificate(step)
     if certificate is None:
         certificate = own
-    must(certificate.step == step, f"the certificate is of step {certificate.step}")
-    _same_question(certificate, own)
-    _same_numbers(plan, step, certificate)
+    if isinstance(certificate, Mapping):
+        certificate = from_dict(Certificate, certificate)
+    certificate = formed(Certificate, certificate)
+    _same(certificate, own, _PROVES, "")
+    _same_sites(certificate, own)
     names = [str(name) for name in certificate.taken]
-    _same_victims(plan, step, certificate, names)
+    try:
+        _same_victims(plan, step, certificate, names)
+        return _adds_up(certificate, names)
+    except AssertionError as error:
+        raise CertificateError.about("certificate", "taken", "proof", str(error)) from None
+
+
+def _same(given: object, own: object, but: Sequence[str], of: str) -> None:
+    """Compare what was asked, and what is claimed, with what the plan says."""
+    for field in fields(own):  # type: ignore[arg-type]
+        value, said = getattr(given, field.name), getattr(own, field.name)
+        if field.name not in but and value != said:
+            refuse(of + field.name, "plan", f"is {value}, by the plan {said}", value)
+
+
+def _same_sites(certificate: Certificate, own: Certificate) -> None:
+    """Compare the sites likewise."""
+    if len(certificate.sites) != len(own.sites):
+        refuse("sites", "plan", f"are {len(certificate.sites)}, by the plan {len(own.sites)}")
+    for place, (given, asked) in enumerate(zip(certificate.sites, own.sites, strict=True)):
+        _same(given, asked, _PROVES_OF_A_SITE, f"sites[{place}].")
+
+
+def _adds_up(certificate: Certificate, names: list[str]) -> Verdict:
+    """Add up what proves the claims of a certificate that asks what the plan does."""
     proof = {
         name: getattr(certificate, name) for name in ("cost", "lower_bound", "root_bound", "proved", "first")
     }
@@ -85,38 +113,11 @@ def check_certificate(plan: Plan, step: int, certificate: Certificate | None = N
     return _of_sets(certificate, names, proof)
 
 
-def _same_question(certificate: Certificate, own: Certificate) -> None:
-    """Compare what was asked with what the plan asks."""
-    for name in _ASKED:
-        given, asked = getattr(certificate, name), getattr(own, name)
-        must(given == asked, f"{name} is {given}, by the plan {asked}")
-    must(len(certificate.sites) == len(own.sites), f"there are {len(certificate.sites)} sites")
-    for place, (given, asked) in enumerate(zip(certificate.sites, own.sites, strict=True)):
-        for name in _ASKED_OF_A_SITE:
-            one, other = getattr(given, name), getattr(asked, name)
-            must(one == other, f"{name} of site {place} is {one}, by the plan {other}")
-        for name in _PROVED_OF_A_SITE:
-            count, wanted = len(getattr(given, name)), len(getattr(asked, name))
-            must(count == wanted, f"site {place} has {count} {name}, by the plan {wanted}")
-
-
-def _same_numbers(plan: Plan, step: int, certificate: Certificate) -> None:
-    """Compare the claims with those of the plan's decisions."""
-    for decision in plan.decisions:
-        if decision.step != step or "minimum" not in decision.numbers:
-            continue
-        for name, value in decision.numbers["minimum"].items():
-            own = getattr(certificate, name)
-            must(own == value, f"{name} is {own}, by the plan {value}")
-        return
-
-
 def _same_victims(plan: Plan, step: int, certificate: Certificate, names: list[str]) -> None:
     """Compare the victims with the plan's; beside them, Slurm lets those go that share the cpus."""
     own = [d for d in plan.decisions if d.step == step and d.action == "preempt"]
     of = "allocation" if certificate.table == "allocations" else "operation"
     made = {str(getattr(d, of)) for d in own}
-    must(len(names) == len(set(names)), f"a victim stands twice among {names}")
     more = plan.policy.system == "slurm" and "GANG" in plan.policy.settings.PreemptMode
     must(set(names) == made or (more and set(names) <= made), f"victims {names}, by the plan {sorted(made)}")
 
