@@ -31,6 +31,8 @@ QUESTIONS = {
     "question-day": ["30s", "2h", "lost_work.cpu"],
     "question-share": ["mobile has 2.17 %", "its child mobile/fraud is limited to"],
 }
+#: Likewise of sections that the front page does not name.
+ANSWERS = {**QUESTIONS, "question-letter": ["has to leave node", "to make room for operation join-0376"]}
 
 
 def _text(page: str) -> str:
@@ -117,13 +119,13 @@ def test_all_pages_of_the_navigation_are_within_two_clicks() -> None:
     assert folders <= _reached()[0]
 
 
-@pytest.mark.parametrize("label", QUESTIONS)
+@pytest.mark.parametrize("label", ANSWERS)
 def test_an_answer_is_short_and_runs(label: str) -> None:
     code, _ = _blocks(label)
     assert 3 <= code.count("\n") <= LINES
     assert max(map(len, code.split("\n"))) <= 76, "seen without scrolling"
     told = _run(code)
-    for words in QUESTIONS[label]:
+    for words in ANSWERS[label]:
         assert words in told
 
 
@@ -145,7 +147,7 @@ def _shell(block: str, folder: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("label", QUESTIONS)
+@pytest.mark.parametrize("label", ANSWERS)
 def test_a_command_says_the_same(label: str, folder: Path) -> None:
     _, block = _blocks(label)
     assert 1 <= block.count("\n") <= LINES
@@ -156,5 +158,5 @@ def test_a_command_says_the_same(label: str, folder: Path) -> None:
         "question-share": ["mobile", "% of"],
         "question-spared": ["join-2669/26", "was not preempted", "preemption_satisfaction_threshold 5"],
     }
-    for words in wanted.get(label, QUESTIONS[label]):
+    for words in wanted.get(label, ANSWERS[label]):
         assert words in told

@@ -49,7 +49,7 @@ PYTHON = {
 PLACES = [place for places in PYTHON.values() for place in places]
 
 #: What a system says before any policy is needed: its record and what the record is made of.
-RECORDS = {"__init__", "record", "reads", "reason", "reasons", "says", "says_of_limits"}
+RECORDS = {"__init__", "record", "reads", "reason", "reasons", "says", "says_of_limits", "letters"}
 
 #: Functions that hand on to a package behind: an error's table, the schema of the fields, the snapshot of an
 #: argument, what becomes of a snapshot once a plan is carried out, what a plan or shares say of a name, a

@@ -118,6 +118,11 @@ def _plan_commands(commands: argparse._SubParsersAction[Parser]) -> None:
     explain.add_argument("name", metavar="NAME", help="an allocation, request, operation, pool or node")
     plan_options(explain, state="state to start from, if it exists; it stays as it is")
     live_options(explain)
+    explain.add_argument(
+        "--plain",
+        action="store_true",
+        help="three sentences at most, for the one whose work leaves or who waits",
+    )
 
     diff = commands.add_parser(
         "diff",

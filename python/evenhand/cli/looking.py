@@ -106,7 +106,7 @@ def explain_live(args: argparse.Namespace) -> int:
     try:
         adapter = loaded(args, rules)
         plan = _planned(args, adapter, policy_of)
-        job, said = _said(args.live, adapter, plan)
+        job, said = _said(args.live, adapter, plan, plain=args.plain)
     except InputError as error:
         raise Failure(*lines_of(args.config or args.adapter, error)) from error
     except EvenhandError as error:
@@ -134,7 +134,7 @@ def _planned(args: argparse.Namespace, adapter: Adapter, policy_of: Any) -> Plan
     return eh.plan(found, policy, state, on=on)
 
 
-def _said(asked: str, adapter: Adapter, plan: Plan) -> tuple[str, Said]:
+def _said(asked: str, adapter: Adapter, plan: Plan, *, plain: bool) -> tuple[str, Said]:
     """Return the job that is meant, and what there is to say of it."""
     from evenhand.act.jobs import explained, named, several
     from evenhand.act.trails import Said
@@ -147,6 +147,8 @@ def _said(asked: str, adapter: Adapter, plan: Plan) -> tuple[str, Said]:
         raise Failure(f"argument --live: {label(several(asked, jobs))}", usage=True)
     if jobs:
         parts, more = explained(plan, jobs[0]) if jobs[0] in names else ((), 0)
+        if plain and parts:
+            parts, more = (plan.letter(jobs[0]),), 0
         why = left_out.get(jobs[0])
         said = f"{jobs[0]} asks for {why}, and is left out: which jobs would give way to it cannot be judged"
         return jobs[0], Said(None, parts, more, "" if why is None else said)

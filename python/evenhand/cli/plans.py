@@ -95,7 +95,7 @@ def explain(args: argparse.Namespace) -> int:
     without_live_options(args)
     result = _explained(args)
     try:
-        explanation = result.why(args.name)
+        explanation = result.letter(args.name) if args.plain else result.why(args.name)
     except InputError as error:
         said = f"{label(args.file)}: {error.problems[0].message}"
         raise Failure(f"argument NAME: {said}", usage=True) from error

@@ -145,7 +145,7 @@ class Known:
         if kind in ("operations", "requests", "allocations"):
             return name_of(value)
         if kind == "jobs":
-            return listed(f"operation {name_of(one)}" for one in value)
+            return listed(f"{self.facts.work} {name_of(one)}" for one in value)
         if isinstance(value, list):
             return listed(value)
         return written.named(name, value, self.facts.snapshot.now, self.facts.snapshot.units)
@@ -185,7 +185,7 @@ class Known:
         said, numbers = "", {self._key(key): value for key, value in clause.says.items()}
         numbers |= {self._key(key): self.value(name) for key, name in named}
         for text, field, form, _ in Formatter().parse(clause.sentence):
-            said += text
+            said += self.facts.worded(text)
             if field is None:
                 continue
             found = self._field(field, form or "")

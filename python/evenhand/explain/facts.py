@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,7 @@ __all__ = [
 ]
 
 _MOST = 4  # resources, names
+_WORK = re.compile(r"\boperation(?=s?\b)")
 _NOISE = 1e-6  # of a quantum: what dividing by a total and multiplying by it again may leave
 
 
@@ -75,8 +77,10 @@ def unlisted(names: Sequence[object]) -> int:
 class Facts:
     """Numbers of a plan by the rows of its snapshot."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, work: str = "operation") -> None:
         self.plan = plan
+        #: What operations are called.
+        self.work = work
         self.snapshot = plan.snapshot
         self.pools = plan.snapshot.pool_count
         #: Whether the policy knows fair shares; else operations are described in the policy's own words.
@@ -100,9 +104,13 @@ class Facts:
         if row == 0:
             return "the cluster as a whole"
         kind, table, first = (
-            ("pool", "pools", 0) if row < self.pools else ("operation", "operations", self.pools)
+            ("pool", "pools", 0) if row < self.pools else (self.work, "operations", self.pools)
         )
         return f"{kind} {name_of(self.name(table, row - first))}"
+
+    def worded(self, text: str) -> str:
+        """Return words of a template, without what fills it, with operations as they are called."""
+        return text if self.work == "operation" else _WORK.sub(self.work, text)
 
     def cell(self, table: str, row: int, field: str) -> Any:
         """Return a cell of a row, or one of its settings; None: it has none."""
@@ -133,7 +141,7 @@ class Facts:
         """Return what a request is called in a sentence: ``request r of operation o``."""
         row = rows_by_name(self.snapshot, "requests")[str(name)]
         operation = int(self.snapshot._core.column("requests", "operation")[row])
-        return f"request {name_of(name)} of operation {name_of(self.name('operations', operation))}"
+        return f"request {name_of(name)} of {self.work} {name_of(self.name('operations', operation))}"
 
     def paced(self, trace: Mapping[str, NDArray[Any]], event: int) -> dict[str, Any]:
         """Return what the pace compared where it spared a victim, of a recorded event; else nothing."""

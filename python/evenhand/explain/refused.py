@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from string import Formatter
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from evenhand.reasons import Kind
 
-__all__ = ["explain_spared", "explain_waiting"]
+__all__ = ["allocation_named", "explain_spared", "explain_waiting", "request_named"]
 
 _STATES = TABLES["allocations"]["state"].words
 _STANDS = {
@@ -39,12 +40,10 @@ def explain_spared(facts: Facts, row: int) -> Explanation:
     core, snapshot = facts.snapshot._core, facts.snapshot
     name = snapshot.names("allocations")[row]
     operation = int(core.column("allocations", "operation")[row])
-    node = int(core.column("allocations", "node")[row])
     state = _STATES[core.column("allocations", "state")[row]]
-    where = f" on node {name_of(facts.name('nodes', node))}" if node >= 0 else ""
     owner = name_of(facts.name("operations", operation))
-    what = f"Allocation {name_of(name)} of operation {owner}{where}"
-    first, said = f"{what} {_STANDS.get(state, 'was not preempted')}.", list[Claim]()
+    first = f"{allocation_named(facts, row)} {_STANDS.get(state, 'was not preempted')}."
+    said = list[Claim]()
     rows: dict[str, Any] = {}
     numbers: dict[str, Any] = {}
     code = int(facts.plan.groups.codes[row])
@@ -90,6 +89,21 @@ def explain_spared(facts: Facts, row: int) -> Explanation:
     return Explanation(name, "allocations", verdict, every, numbers, tuple(looked_at), **table)
 
 
+def allocation_named(facts: Facts, row: int) -> str:
+    """Return what the first sentence about an allocation begins with: of what and where it is."""
+    core = facts.snapshot._core
+    operation, node = (int(core.column("allocations", one)[row]) for one in ("operation", "node"))
+    where = f" on node {name_of(facts.name('nodes', node))}" if node >= 0 else ""
+    owner = name_of(facts.name("operations", operation))
+    return f"Allocation {name_of(facts.name('allocations', row))} of {facts.work} {owner}{where}"
+
+
+def request_named(facts: Facts, row: int) -> str:
+    """Return what the first sentence about a request begins with: whose it is."""
+    owner = facts.name("operations", int(facts.snapshot._core.column("requests", "operation")[row]))
+    return f"Request {name_of(facts.name('requests', row))} of {facts.work} {name_of(owner)}"
+
+
 def _group(word: str) -> str:
     return word.replace("_", " ").replace("non preemptible", "non-preemptible")
 
@@ -109,15 +123,14 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
     operation = int(core.column("requests", "operation")[row])
     needed = facts.object(core.column("requests", "resources")[row])
     count = int(core.column("requests", "count")[row])
-    many = f", {count:,} times" if count > 1 else ""
-    owner = name_of(facts.name("operations", operation))
     if not count:
-        text = f"Request {name_of(name)} of operation {owner} asks for nothing: its count is 0."
+        text = f"{request_named(facts, row)} asks for nothing: its count is 0."
         none = {"needed": needed, "count": 0}
         return Explanation(name, "requests", "count_exhausted", (Claim("count_exhausted", text, none),), none)
     started = len(rows_of(facts, "request", row, "start"))
     part = f"starts {started:,} of {count:,} times only" if started else "did not start"
-    first = f"Request {name_of(name)} of operation {owner} ({facts.amounts(needed)}{many}) {part}."
+    many = f", {count:,} times" if count > 1 else ""
+    first = f"{request_named(facts, row)} ({facts.amounts(needed)}{many}) {part}."
     said = [facts.standing(facts.pools + operation)]
     after = facts.claim(operation)
     refused = facts.refusal(row)
@@ -315,6 +328,12 @@ def _event(facts: Facts, trace: Mapping[str, NDArray[Any]], row: int) -> dict[st
     }
 
 
+def _worded(facts: Facts, template: str) -> str:
+    """Return a template with operations as they are called, its fields as they are."""
+    parts = Formatter().parse(template)
+    return "".join(facts.worded(text) + (f"{{{name}}}" if name else "") for text, name, _, _ in parts)
+
+
 def _outcome(
     facts: Facts,
     what: Kind,
@@ -326,7 +345,7 @@ def _outcome(
     operation: int,
 ) -> str:
     where = reason(STAGES[stage], "stage").sentence
-    template = reason(code, what, "request", "allocation").sentence
+    template = _worded(facts, reason(code, what, "request", "allocation").sentence)
     request = event["request"]
     nowhere = "each node that was tried" if what == "request" else "its node"
     text = template.format(

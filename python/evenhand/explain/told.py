@@ -23,6 +23,7 @@ __all__ = [
     "clause_of_outcome",
     "clause_of_unseen",
     "clauses_of_victim",
+    "known_of_victim",
     "told_of_outcome",
     "told_of_unseen",
     "told_of_victim",
@@ -101,11 +102,9 @@ def rows_of(facts: Facts, what: str, row: int) -> Mapping[str, tuple[str, int]]:
     return {"operation": ("operations", operation), "row": (f"{what}s", row)}
 
 
-def clauses_of_victim(facts: Facts, row: int) -> Told:
-    """Return the clauses of what would have spared a victim and of what chose it, by its decision's row."""
-    says, decision = facts.plan._system.says, facts.plan.decisions[row]
-    if not says:
-        return NOTHING
+def known_of_victim(facts: Facts, row: int, more: Mapping[str, Any] | None = None) -> Known:
+    """Return what is known of a victim by its decision's row: recorded, decided, and of its rows."""
+    decision = facts.plan.decisions[row]
     allocation = int(facts.plan.decisions.column("allocation")[row])
     column, served = facts.plan.decisions.column, decision.beneficiary
     lacks = np.maximum(column("needed")[row] - column("free_before")[row], 0)
@@ -116,10 +115,18 @@ def clauses_of_victim(facts: Facts, row: int) -> Told:
         "needed": facts.object(column("needed")[row]),
         "lacks": facts.object(lacks),
         **decision.numbers,
+        **(more or {}),
     }
-    known = Known(
-        facts, recorded_of_victim(facts, allocation), event, rows_of(facts, "allocation", allocation)
-    )
+    rows = rows_of(facts, "allocation", allocation)
+    return Known(facts, recorded_of_victim(facts, allocation), event, rows)
+
+
+def clauses_of_victim(facts: Facts, row: int) -> Told:
+    """Return the clauses of what would have spared a victim and of what chose it, by its decision's row."""
+    says, decision = facts.plan._system.says, facts.plan.decisions[row]
+    if not says:
+        return NOTHING
+    known = known_of_victim(facts, row)
 
     def said(kind: str, code: str) -> tuple[str, dict[str, Any]]:
         return known.first(says.get((kind, code), ())) or ("", {})

@@ -14,6 +14,7 @@ from evenhand.building.readback import seconds
 from evenhand.errors import NoSuchNameError, shorten
 from evenhand.frozen import Frozen, freeze
 from evenhand.plans.decisions import Decisions
+from evenhand.plans.explainable import Explainable
 from evenhand.plans.fewest import costs_in_vain, spent_budgets
 from evenhand.plans.handed import taken_in_all
 from evenhand.plans.job_states import JobStates
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from evenhand.diagnostics import Diagnostic
-    from evenhand.explain import Explanation
     from evenhand.model import Snapshot
     from evenhand.plans.certificates import Certificate
     from evenhand.plans.check import Check
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["Plan"]
 
 
-class Plan(Frozen, Tabular, Savable):
+class Plan(Frozen, Tabular, Savable, Explainable):
     """Decisions with their reasons, refusals, statuses, groups and the next state.
 
     Made by a policy. Nothing in it changes; what is costly is made when it is first asked for.
@@ -300,16 +300,6 @@ class Plan(Frozen, Tabular, Savable):
         return tuple(dict.fromkeys(columns["step"][columns["minimum_cost"] >= 0].tolist()))
 
     @cached_property
-    def _traces(self) -> dict[tuple[str, int], Mapping[str, Any]]:
-        return {}
-
-    def _trace(self, kind: str, row: int) -> Mapping[str, Any]:
-        """Return what a request or an allocation met; the plan is made again once for each."""
-        if (kind, row) not in self._traces:
-            self._traces[kind, row] = self._core.trace(kind, row)
-        return self._traces[kind, row]
-
-    @cached_property
     def _certificates(self) -> Mapping[int, Certificate]:
         from evenhand.plans.certificates import certificates_of
 
@@ -420,57 +410,6 @@ class Plan(Frozen, Tabular, Savable):
             numbers = listed and all(isinstance(plain(step), int) for step in steps)
             expect(numbers, "check", name, steps, "a collection of numbers of steps")
         return check(self, fresh_snapshot, done, skip)
-
-    def why(self, name: str | int, *, table: str | None = None) -> Explanation:
-        """Explain what the plan says of a name.
-
-        Parameters
-        ----------
-        name : str or int
-            Of an allocation, a request, an operation, a pool or a node.
-        table : str, optional
-            Where to look for it; by default in that order.
-
-        Returns
-        -------
-        Explanation
-            Of a victim and of a start the reasons; of what was left alone, why; of an operation or a pool
-            how it stands; of a node what happens there.
-
-        Raises
-        ------
-        KeyError
-            If there is no such name.
-        """
-        from evenhand.explain.dispatch import why
-
-        return why(self, name, table)
-
-    def why_not(self, name: str | int, *, table: str | None = None) -> Explanation:
-        """Explain why an allocation was not preempted, or a request not started.
-
-        The plan is made again with a recorder switched on.
-
-        Parameters
-        ----------
-        name : str or int
-            Of an allocation or a request, or of an operation that has one request.
-        table : str, optional
-            ``"allocations"`` or ``"requests"``, where both have the name.
-
-        Returns
-        -------
-        Explanation
-            If it was preempted or did start after all, that, with its reasons.
-
-        Raises
-        ------
-        KeyError
-            If there is no such name.
-        """
-        from evenhand.explain.dispatch import why_not
-
-        return why_not(self, name, table)
 
     def __repr__(self) -> str:
         from evenhand.display.plans import plan_text

@@ -81,7 +81,8 @@ class System:
     says : mapping of (str, str) to tuple of Clause
         Kind and code to what is said beyond the sentence of the code: the first clause whose facts are known.
         Beside the kinds of codes there are "part" (by its name), "stood" (of how many running jobs what
-        became), and of a victim "lacking", "order", "selection" and "mode".
+        became), and of a victim "lacking", "order", "selection" and "mode". Of letters: "letter" (what is
+        said), "rule" (of a victim's reason) and "fate" (of a mode).
     memory : tuple of Column
         What its plans remember.
     shares : bool

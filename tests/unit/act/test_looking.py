@@ -187,6 +187,8 @@ def test_a_job_of_the_cluster_now(monkeypatch: pytest.MonkeyPatch, run: Run) -> 
     live = eh.plan(adapter.snapshot(), adapter.policy())
     for job in "123":
         assert run("explain", "--live", job, "--adapter", "site") == (0, live.why(job).text + "\n", "")
+        plain = run("explain", "--live", job, "--adapter", "site", "--plain")
+        assert plain == (0, live.letter(job).text + "\n", "")
     status, out, _ = run("explain", "--live", "1", "--adapter", "site", "--format", "json")
     data = json.loads(out)
     assert (status, data["job"], data["plan"], data["missing"], data["more"]) == (0, "1", None, "", 0)

@@ -85,6 +85,9 @@ def test_without_a_state_a_plan_says_how_to_continue(
     plan = eh.plan(eh.Snapshot.from_dict(CLUSTER), eh.policies.YTsaurus(), as_if_waiting=600)
     assert json.loads(run("plan", file, "--as-if-waiting", "600", "--format", "json")[1]) == plan.to_dict()
     assert run("explain", file, "a09", "--as-if-waiting", "10m")[1] == plan.why("a09").text + "\n"
+    assert (
+        run("explain", file, "a09", "--plain", "--as-if-waiting", "10m")[1] == plan.letter("a09").text + "\n"
+    )
     for wrong, said in (("soon", "is not a duration"), ("-1", "is out of range")):
         with pytest.raises(SystemExit, match="2"):
             run("plan", file, f"--as-if-waiting={wrong}")

@@ -25,7 +25,8 @@ CLAUSES = [
     for clause in clauses
 ]
 #: Kinds that are of no code of their own, and those of what is said of a victim.
-PARTS, OF_VICTIMS = ("part", "cost"), ("lacking", "order", "selection", "mode")
+PARTS = ("part", "cost", "letter", "fate")
+OF_VICTIMS = ("lacking", "order", "selection", "mode", "rule")
 DATA: dict[str, Any] = cluster(
     {"cpu": 8, "memory": 4},
     [row("a1", "a", cpu=2)],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from evenhand.systems.backendai.letters import LETTERS
 from evenhand.systems.reason import Clause
 
 __all__ = ["SAYS"]
@@ -167,6 +168,7 @@ _PACE = {
 
 #: By kind and code: the first clause whose facts are known is said.
 SAYS: Final = {
+    **LETTERS,
     # Why an allocation stays.
     ("part", "asks"): (Clause("request {request} of operation {asks}"),),
     ("allocation", "not_lower_priority"): (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from evenhand.systems.gridengine.letters import LETTERS
 from evenhand.systems.reason import Clause
 
 __all__ = ["MODE_OF", "SAYS"]
@@ -70,6 +71,7 @@ def _by(chosen_by: str, sentence: str, **where: int) -> Clause:
 
 #: By kind and code: the first clause whose facts are known is said.
 SAYS: Final = {
+    **LETTERS,
     # Why a request waits.
     ("request", "node_not_schedulable"): _barred("no node on which it may run takes new work"),
     ("request", "wrong_tags"): _barred("no node on which it may run has {tags}"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from evenhand.systems.reason import Clause
+from evenhand.systems.slurm.letters import LETTERS
 from evenhand.systems.slurm.says_of_limits import SAYS_OF_LIMITS
 
 __all__ = ["SAYS"]
@@ -48,6 +49,7 @@ def _with_qos(sentence: str, *known: tuple[str, str], **where: Any) -> Clause:
 
 #: By kind and code: the first clause whose facts are known is said.
 SAYS: Final = {
+    **LETTERS,
     ("part", "asked"): (Clause("request {request:name} of operation {asks}"),),
     # In which of several partitions.
     ("part", "in_turn"): (Clause("in partition {turn} ", _IN_TURN),),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from evenhand.systems.reason import Clause
+from evenhand.systems.ytsaurus.letters import LETTERS
 
 __all__ = ["SAYS"]
 
@@ -34,6 +35,7 @@ _ORDER = (
 
 #: By kind and code: the first clause whose facts are known is said.
 SAYS: Final = {
+    **LETTERS,
     ("request", "limits_of_operation_or_pool"): (
         Clause(
             "{stage}, {element} would be over its limits with it: it uses {used:of limit}",

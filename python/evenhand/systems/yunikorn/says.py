@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from evenhand.systems.reason import Clause
+from evenhand.systems.yunikorn.letters import LETTERS
 
 __all__ = ["SAYS"]
 
@@ -70,6 +71,7 @@ _KEEPS = "it uses {used:beside guaranteed}, its guarantee is {guaranteed:beside 
 
 #: By kind and code: the first clause whose facts are known is said.
 SAYS: Final = {
+    **LETTERS,
     ("part", "asked"): (Clause("request {request}"), Clause("what other queues claim")),
     # Why a request waits.
     ("request", "no_free_room"): _ROOM,
