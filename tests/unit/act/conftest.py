@@ -30,6 +30,16 @@ def quiet() -> Iterator[None]:
     log.setLevel(logging.NOTSET)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_locks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Locks are of this run alone: another one on the machine acts on clusters of the same names."""
+    from evenhand.act import lock
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lock, "_SHARED", tmp_path_factory.mktemp("locks"))
+        yield
+
+
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
     """A folder for all users, as /run/lock is; pytest shuts its own to them whenever it is started again."""
