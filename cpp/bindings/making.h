@@ -28,6 +28,13 @@ inline py::dict part(const py::dict& given, const char* name) {
 // By a system's word.
 std::map<std::string, Maker>& makers();
 
+// A file of systems/ enters here what offers its system to Python, so that no other file names it.
+using Offer = void (*)(py::module_&);
+std::map<std::string, Offer>& systems();
+struct Enters {
+  Enters(const char* word, Offer offer) { systems().emplace(word, offer); }
+};
+
 // Lets planners of a system be made. It has
 //   Planner, and Kept: what columns leave for those that come later;
 //   inputs(snapshot, given, kept): what a planner is made of;

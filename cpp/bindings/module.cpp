@@ -21,9 +21,5 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
   evenhand::bindings::register_history(m);
   evenhand::bindings::register_planner(m);
   evenhand::bindings::register_sim(m);
-  evenhand::bindings::register_backendai(m);
-  evenhand::bindings::register_gridengine(m);
-  evenhand::bindings::register_slurm(m);
-  evenhand::bindings::register_ytsaurus(m);
-  evenhand::bindings::register_yunikorn(m);
+  evenhand::bindings::register_systems(m);
 }

@@ -6,8 +6,6 @@
 namespace evenhand::bindings {
 
 void register_arrow(py::module_& m);
-void register_backendai(py::module_& m);
-void register_gridengine(py::module_& m);
 void register_build(py::module_& m);
 void register_cluster(py::module_& m);
 void register_json(py::module_& m);
@@ -18,8 +16,6 @@ void register_planner(py::module_& m);
 void register_preempt(py::module_& m);
 void register_share(py::module_& m);
 void register_sim(py::module_& m);
-void register_slurm(py::module_& m);
-void register_ytsaurus(py::module_& m);
-void register_yunikorn(py::module_& m);
+void register_systems(py::module_& m);  // those of the files in systems/, by word
 
 }  // namespace evenhand::bindings

@@ -222,6 +222,15 @@ std::map<std::string, Maker>& makers() {
   return known;
 }
 
+std::map<std::string, Offer>& systems() {
+  static std::map<std::string, Offer> known;
+  return known;
+}
+
+void register_systems(py::module_& m) {
+  for (const auto& [word, offer] : systems()) offer(m);
+}
+
 void register_planner(py::module_& m) {
   py::class_<NamedDecisions>(m, "NamedDecisions", "Decisions by names that stay when rows go.")
       .def("columns", &NamedDecisions::columns, "As of a planner, by places among the names.")

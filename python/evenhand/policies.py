@@ -5,19 +5,18 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from evenhand.systems import SYSTEMS
+
 # Where a public name lives: one system's settings take as long to import as a small plan, so that
 # each is imported when it is first used, as in `evenhand` itself.
-_HOMES = {
+_FOUND = {
     "TIERS": "evenhand.systems.tiers",
-    "BackendAI": "evenhand.systems.backendai.policy",
-    "GridEngine": "evenhand.systems.gridengine.policy",
     "Policy": "evenhand.systems.base",
-    "Slurm": "evenhand.systems.slurm.policy",
-    "YTsaurus": "evenhand.systems.ytsaurus.policy",
-    "YuniKorn": "evenhand.systems.yunikorn.policy",
     "from_toml": "evenhand.systems.files",
     "tiered": "evenhand.systems.tiers",
+    **{name: home for home, name in (system.policy_at.split(":") for system in SYSTEMS.values())},
 }
+_HOMES = {name: _FOUND[name] for name in sorted(_FOUND, key=lambda name: (not name.isupper(), name))}
 
 __all__ = list(_HOMES)
 

@@ -6,7 +6,6 @@
 #include "making.h"
 #include "pace.h"
 #include "reader.h"
-#include "register.h"
 
 namespace evenhand::bindings {
 
@@ -232,10 +231,7 @@ struct System {
   }
 };
 
-}  // namespace from_slurm
-
-void register_slurm(py::module_& m) {
-  using namespace from_slurm;
+void offer(py::module_& m) {
   makes_planners<System>("slurm");
   m.def(
       "slurm_jobs",
@@ -257,5 +253,9 @@ void register_slurm(py::module_& m) {
       py::arg("snapshot"), py::arg("settings"), py::arg("rows"),
       "What partition, QOS, its row and the cluster make of every job; factors (jobs, factors).");
 }
+
+const Enters enters("slurm", offer);
+
+}  // namespace from_slurm
 
 }  // namespace evenhand::bindings

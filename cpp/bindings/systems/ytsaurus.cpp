@@ -9,7 +9,6 @@
 #include "making.h"
 #include "pace.h"
 #include "reader.h"
-#include "register.h"
 
 namespace evenhand::bindings {
 namespace from_ytsaurus {
@@ -182,10 +181,7 @@ struct System {
   }
 };
 
-}  // namespace from_ytsaurus
-
-void register_ytsaurus(py::module_& m) {
-  using namespace from_ytsaurus;
+void offer(py::module_& m) {
   m.def(
       "ytsaurus_stages",
       [](const py::dict& settings, bool ssd_node) {
@@ -232,5 +228,9 @@ void register_ytsaurus(py::module_& m) {
       py::arg("planner"), py::arg("rows"),
       "Go on with these rows of them, the first of which leads.");
 }
+
+const Enters enters("ytsaurus", offer);
+
+}  // namespace from_ytsaurus
 
 }  // namespace evenhand::bindings

@@ -9,7 +9,6 @@
 #include "making.h"
 #include "pace.h"
 #include "reader.h"
-#include "register.h"
 
 namespace evenhand::bindings {
 namespace from_gridengine {
@@ -112,10 +111,7 @@ struct System {
   }
 };
 
-}  // namespace from_gridengine
-
-void register_gridengine(py::module_& m) {
-  using namespace from_gridengine;
+void offer(py::module_& m) {
   makes_planners<System>("gridengine");
   m.def(
       "gridengine_together",
@@ -138,5 +134,9 @@ void register_gridengine(py::module_& m) {
       py::arg("mode"), py::arg("kind"), py::arg("available"),
       "Whether a mode frees slots, memory, others or managed licences (0 to 3).");
 }
+
+const Enters enters("gridengine", offer);
+
+}  // namespace from_gridengine
 
 }  // namespace evenhand::bindings

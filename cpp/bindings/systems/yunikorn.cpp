@@ -1,4 +1,6 @@
 // YuniKorn's cycles: settings and columns of Python make a planner.
+#include "yunikorn.h"
+
 #include <memory>
 #include <string>
 #include <utility>
@@ -8,8 +10,6 @@
 #include "evenhand/policy/yunikorn/planner.h"
 #include "making.h"
 #include "pace.h"
-#include "register.h"
-#include "yunikorn.h"
 
 namespace evenhand::bindings {
 namespace from_yunikorn {
@@ -59,11 +59,6 @@ yunikorn::Inputs inputs_of(const Snapshot& snapshot, const py::dict& settings, c
   return out;
 }
 
-}  // namespace from_yunikorn
-
-namespace from_yunikorn {
-namespace {
-
 // What makes its planners: making.h.
 struct System {
   using Planner = yunikorn::Planner;
@@ -81,15 +76,12 @@ struct System {
   }
 };
 
-}  // namespace
-}  // namespace from_yunikorn
-
-void register_yunikorn(py::module_& m) {
+void offer(py::module_& m) {
   m.def(
       "yunikorn_shares",
       [](const Snapshot& snapshot, const py::dict& settings, const py::dict& rows) {
         const yunikorn::QueueShares shares =
-            yunikorn::queue_shares(from_yunikorn::inputs_of(snapshot, settings, rows, py::dict()));
+            yunikorn::queue_shares(inputs_of(snapshot, settings, rows, py::dict()));
         const auto width = static_cast<py::ssize_t>(snapshot.tables().resource_count());
         const auto matrix = [&](const auto& cells) {
           std::vector values(cells.begin(), cells.end());
@@ -105,7 +97,11 @@ void register_yunikorn(py::module_& m) {
       },
       py::arg("snapshot"), py::arg("settings"), py::arg("rows"),
       "What queues are owed, use, ask for and should have, P x R in quanta.");
-  makes_planners<from_yunikorn::System>("yunikorn");
+  makes_planners<System>("yunikorn");
 }
+
+const Enters enters("yunikorn", offer);
+
+}  // namespace from_yunikorn
 
 }  // namespace evenhand::bindings

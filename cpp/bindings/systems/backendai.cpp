@@ -8,7 +8,6 @@
 #include "making.h"
 #include "pace.h"
 #include "reader.h"
-#include "register.h"
 
 namespace evenhand::bindings {
 namespace from_backendai {
@@ -109,8 +108,8 @@ struct System {
   }
 };
 
-}  // namespace from_backendai
+const Enters enters("backendai", [](py::module_&) { makes_planners<System>("backendai"); });
 
-void register_backendai(py::module_&) { makes_planners<from_backendai::System>("backendai"); }
+}  // namespace from_backendai
 
 }  // namespace evenhand::bindings
