@@ -136,7 +136,8 @@ def crowd(cluster: Cluster, high: list[str]) -> None:
     while True:
         jobs = cluster.jobs()
         running = {name: job["cpus"] for name, job in jobs.items() if job["job_state"] == "RUNNING"}
-        waits = any(jobs[n]["state_reason"] == "Resources" for n in high if jobs[n]["job_state"] == "PENDING")
+        urgent = [jobs[name] for name in high if name in jobs]  # those that ended long ago are forgotten
+        waits = any(job["state_reason"] == "Resources" for job in urgent if job["job_state"] == "PENDING")
         if (waits or sum(running.values()) == 32) and not running.keys() & {*high}:
             return
         assert time.monotonic() < until, running
