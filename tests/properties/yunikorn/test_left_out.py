@@ -12,6 +12,8 @@ import evenhand as eh
 from evenhand.simulate import Simulation
 from tests.properties.simulating import Drawn, drawn, seeds
 
+DELAYS = ("preemption.delay", "quota.preemption.delay")
+
 
 def crowded(seed: int) -> Drawn:
     """Draw a run whose cycles have room for few asks, and whose preemption is held back in many ways."""
@@ -30,6 +32,33 @@ def crowded(seed: int) -> Drawn:
     return replace(of, policy=policy)
 
 
+def asking(seed: int) -> Drawn:
+    """Draw a run of today's preemption, whose asks look for victims seldom, few at once, or in vain."""
+    of = drawn(seed, "yunikorn")
+    rng = np.random.default_rng(seed)
+    policy = eh.policies.YuniKorn(
+        "upstream",
+        attempts=int(rng.choice([1, 2, 10])),
+        retry=float(rng.choice([0, 0.5, 7, 15])),
+        asks_once=bool(rng.random() < 0.5),
+        reservation_delay=float(rng.choice([0, 2, 40])),
+        reservation_timeout=float(rng.choice([0, 20, 3600])),
+        quota_preemption=bool(rng.random() < 0.5),
+        pace={} if rng.random() < 0.7 else {"victim_cooldown": float(rng.choice([7, 60]))},
+    )
+    start = of.snapshot.to_dict()
+    for pool in start["pools"]:
+        if pool["name"] == "root":
+            continue
+        if rng.random() < 0.5:
+            pool["strong_guarantee"] = {"cpu": int(rng.integers(1, 9))}
+        if rng.random() < 0.3:
+            pool["limits"] = {"cpu": int(rng.integers(2, 12))}
+        delays = {name: f"{int(rng.choice([1, 5, 30]))}s" for name in DELAYS if rng.random() < 0.8}
+        pool["settings"] = {"properties": delays}
+    return replace(of, snapshot=eh.Snapshot.from_dict(start), policy=policy)
+
+
 def run_of(of: Drawn, literal: bool) -> Simulation:
     return Simulation(of.snapshot, of.policy, of.workload, **of.clocks, literal=literal)
 
@@ -44,7 +73,15 @@ def remembered(run: Simulation) -> dict[str, list[Any]]:
 
 @given(seed=seeds)
 def test_cycles_that_are_left_out_change_nothing(seed: int) -> None:
-    of = crowded(seed)
+    same_where_left_out(crowded(seed))
+
+
+@given(seed=seeds)
+def test_passes_of_asks_that_are_left_out_change_nothing(seed: int) -> None:
+    same_where_left_out(asking(seed))
+
+
+def same_where_left_out(of: Drawn) -> None:
     runs = [run_of(of, literal) for literal in (False, True)]
     for seconds in (10.0, 10.5, 100.0, 600.0):
         for run in runs:

@@ -19,6 +19,7 @@ POLICIES = {
     "backendai": eh.policies.BackendAI(),
     "yunikorn": eh.policies.YuniKorn(),
     "yunikorn:upstream": eh.policies.YuniKorn("upstream"),
+    "yunikorn:retries": eh.policies.YuniKorn("upstream", retry=0.0),  # each cycle looks for victims
     "gridengine": eh.policies.GridEngine(),
     "gridengine:reserves": eh.policies.GridEngine(max_reservation=5, automatic_preemption=True),
 }
@@ -73,7 +74,7 @@ def test_what_fits_nowhere_ends_a_run_that_has_nothing_else(name: str, literal: 
 def test_what_never_ends_is_not_waited_for_without_end(name: str, reserve: bool, literal: bool) -> None:
     run = made(POLICIES[name], {**FOR_EVER, "reserve": [reserve] * 2}, literal=literal, give_up_after=9)
     said = ended(run)
-    rounds = "cycles" if name == "yunikorn:upstream" else None
+    rounds = "cycles" if name == "yunikorn:retries" else None
     if name == "gridengine:reserves":  # it looks ahead
         rounds = "scheduling runs"
     if rounds is None:
@@ -121,7 +122,7 @@ def test_what_comes_after_a_cycle_without_decisions_is_served() -> None:
 
 
 @pytest.mark.parametrize("after", [2, 3, 50])
-@pytest.mark.parametrize(("name", "period"), [("yunikorn:upstream", 3), ("gridengine:reserves", 15)])
+@pytest.mark.parametrize(("name", "period"), [("yunikorn:retries", 3), ("gridengine:reserves", 15)])
 def test_it_gives_up_after_just_as_many(name: str, period: int, after: int) -> None:
     """The first run at 0 starts a; b comes at 1, and each run from the next tick on decides nothing."""
     run = made(POLICIES[name], FOR_EVER, give_up_after=after)
@@ -137,7 +138,7 @@ def test_it_gives_up_after_just_as_many(name: str, period: int, after: int) -> N
         assert (None if found is None else found[1:3]) == vain
 
 
-@pytest.mark.parametrize("name", ["yunikorn:upstream", "gridengine:reserves"])
+@pytest.mark.parametrize("name", ["yunikorn:retries", "gridengine:reserves"])
 def test_what_ends_or_comes_is_waited_for(name: str) -> None:
     """However many runs that takes: what will end by itself, what is to come, and an event of a node."""
     rows = {**FOR_EVER, "run_time": [3000, 60], "duration": [None, None]}
@@ -170,7 +171,7 @@ def test_nodes_that_are_down_have_no_room(cpu: int, ends: bool, up: bool) -> Non
             "pools": pools,
         }
     )
-    said = ended(Simulation(start, POLICIES["yunikorn:upstream"], work, give_up_after=5))
+    said = ended(Simulation(start, POLICIES["yunikorn:retries"], work, give_up_after=5))
     assert (said is None) == (ends or not up)
 
 

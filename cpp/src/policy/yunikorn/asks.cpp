@@ -9,8 +9,8 @@
 
 namespace evenhand::yunikorn {
 
-Asks::Asks(const ClusterState& state, const Partition& partition, const Inputs& inputs,
-           AskMemory& asks, Pace& pace, Recorder* recorder, Run* before)
+Asks::Asks(const ClusterState& state, Partition& partition, const Inputs& inputs, AskMemory& asks,
+           Pace& pace, Recorder* recorder, Run* before)
     : Run(state, partition, inputs, asks, pace, recorder),
       more_used_(at(state.operations().rows()) * state.width(), 0),
       tried_(pending_.size(), 0),
@@ -19,6 +19,7 @@ Asks::Asks(const ClusterState& state, const Partition& partition, const Inputs& 
   if (before != nullptr) continue_from(*before);
   world_ = std::make_unique<World>(make_world());
   search_ = std::make_unique<Search>(*world_, set_.switches, set_.reservation_timeout);
+  if (recorder_ != nullptr) put_held();
   if (before == nullptr) read_reservations();
   fair_max_.resize(at(part_.queues()));
   for (const Id q : queue_of_row_) {
@@ -60,8 +61,33 @@ Queues Asks::world_queues() {
 }
 
 World Asks::make_world() {
-  const LiveTable<AllocationColumns>& all = state_.allocations();
   Queues queues = world_queues();
+  for (Id s = 0; s < state_.slots(); ++s) {
+    if (!state_.running(s) || state_.node_of(s) == kNoId) continue;
+    const Resource has = with_zeros(of_row(state_.amounts(s)), rows_.held_zeros[s]);
+    if (zero(has) || !rows_.held_zeros.empty())
+      for (const Id q : part_.path(part_.leaf_of_pool[state_.pool_of(state_.operation_of(s))]))
+        queues.allocated[world_row_[q]].types |= has.types;  // the sums have these types, too
+  }
+  const Rooms unreserved(state_, false);
+  NodeRooms nodes{width_, {}, {}, {}, state_.nodes().in_order()};
+  for (Id n = 0; n < state_.nodes().rows(); ++n) {
+    const bool there = state_.nodes().present(n);
+    nodes.schedulable.push_back(there && state_.schedulable(n) ? 1 : 0);
+    for (Size r = 0; r < width_; ++r) {
+      const bool shared = state_.tables().resources.scope[r] == ResourceScope::kCluster;
+      nodes.capacity.push_back(!there ? 0 : shared ? part_.total[r] : state_.node_capacity(n)[r]);
+      nodes.free.push_back(there ? unreserved.at(n, r) : 0);
+    }
+  }
+  return {std::move(queues), std::move(nodes)};
+}
+
+// What runs, once it is looked at.
+void Asks::put_held() {
+  if (std::exchange(held_, true)) return;
+  const LiveTable<AllocationColumns>& all = state_.allocations();
+  list_victims();
   place_of_row_.resize(part_.slot.size());
   std::iota(place_of_row_.begin(), place_of_row_.end(), Id{0});
   std::ranges::sort(place_of_row_, {}, [&](Id p) { return state_.rank(part_.slot[p]); });
@@ -79,23 +105,8 @@ World Asks::make_world() {
         spared || all.get(&AllocationColumns::required_node, s, kNoId) != kNoId ? 1 : 0);
     held.preempted.push_back(taken_[p]);
     held.resources.push_back(with_zeros(of_row(part_.amounts.row(p, width_)), rows_.held_zeros[s]));
-    if (const Resource& has = held.resources.back(); zero(has) || !rows_.held_zeros.empty())
-      for (const Id q : part_.path(part_.queue[p]))  // the sums have these types, too
-        queues.allocated[world_row_[q]].types |= has.types;
   }
-  const Rooms unreserved(state_, false);
-  NodeRooms nodes{width_, {}, {}, {}, state_.nodes().in_order()};
-  for (Id n = 0; n < state_.nodes().rows(); ++n) {
-    const bool there = state_.nodes().present(n);
-    nodes.schedulable.push_back(there && state_.schedulable(n) ? 1 : 0);
-    for (Size r = 0; r < width_; ++r) {
-      const bool shared = state_.tables().resources.scope[r] == ResourceScope::kCluster;
-      nodes.capacity.push_back(!there ? 0 : shared ? part_.total[r] : state_.node_capacity(n)[r]);
-      nodes.free.push_back(there ? unreserved.at(n, r) : 0);
-    }
-  }
-  return {std::move(queues), std::move(held), std::move(nodes), Reserved{},
-          !set_.switches.newest_before_lowest_priority};
+  world_->put(std::move(held), !set_.switches.newest_before_lowest_priority);
 }
 
 double Asks::priority_of(Id queue) const {
@@ -184,6 +195,7 @@ void Asks::passes() {
 }
 
 bool Asks::pass() {
+  looked_.clear();
   Column<Id> leaves;
   order_leaves(0, leaves);
   for (const Id leaf : leaves) {
@@ -229,7 +241,9 @@ void Asks::failed(Id request) {
 }
 
 bool Asks::try_to_preempt(Id request, bool nodes_tried, Index& attempts, Size kept) {
-  if (!set_.enabled || attempts <= 0) return false;
+  if (!set_.enabled) return false;
+  looked_.push_back(request);
+  if (attempts <= 0) return false;
   const Time now = state_.now();
   const Time last = asks_.last_attempt[request];
   const Waiting waiting{rows_.may_preempt[request] != 0,
@@ -243,8 +257,12 @@ bool Asks::try_to_preempt(Id request, bool nodes_tried, Index& attempts, Size ke
   --attempts;
   ++tally.attempts;
   asks_.last_attempt.set(request, now);
-  search_->begin(
-      {request, world_row_[leaf_of(request)], asked(request), part_.ask_priority[request]});
+  begin_search(request);
+  if (recorder_ == nullptr && search_->in_vain()) {
+    why_ = Outcome::kNotBelowGuarantee;
+    return false;
+  }
+  put_held();
   // Nodes where it may not stand are no place for it, whatever leaves.
   struct Tags final : Predicates {
     Asks& run;
@@ -307,6 +325,51 @@ bool Asks::try_to_preempt(Id request, bool nodes_tried, Index& attempts, Size ke
   return true;
 }
 
+void Asks::begin_search(Id request) {
+  search_->begin(
+      {request, world_row_[leaf_of(request)], asked(request), part_.ask_priority[request]});
+}
+
+Time Asks::due(Attempts& attempts) {
+  const Time now = state_.now();
+  Time out = kNoTime;
+  const auto earlier = [&](Time instant) {
+    if (instant != kNoTime && instant > now && (out == kNoTime || instant < out)) out = instant;
+  };
+  const auto since = [&](Id request) {
+    return state_.requests().get(&RequestColumns::submit_time, request);
+  };
+  for (const Id request : part_.asks) earlier(since(request) + set_.reservation_delay + 1);
+  const LiveTable<ReservationColumns>& reserved = state_.reservations();
+  for (Id i = 0; i < reserved.rows(); ++i) {
+    if (!reserved.present(i)) continue;
+    const Time from = reserved.get(&ReservationColumns::from, i, kNoTime);
+    earlier(from);
+    earlier(reserved.get(&ReservationColumns::until, i, kNoTime));
+    if (from != kNoTime) earlier(from + lasts(set_.reservation_timeout) + 1);
+  }
+  std::vector<Attempts::Ask> in_vain;
+  for (Size i = 0; i < looked_.size(); ++i) {
+    const Id request = looked_[i];
+    if (i > 0 && looked_[i - 1] == request) continue;  // waits, and has a node reserved
+    if (rows_.may_preempt[request] == 0 || needs_node(request) ||
+        (set_.asks_once && asks_.triggered[request] != 0))
+      continue;
+    const Id leaf = leaf_of(request);
+    const Time ready = since(request) + delay_of(leaf), last = asks_.last_attempt[request];
+    begin_search(request);
+    if (search_->in_vain()) {
+      in_vain.push_back({request, leaf, ready, last});
+      continue;
+    }
+    const Time next = last == kNoTime ? ready : std::max(ready, last + set_.retry);
+    if (next <= now) return now;  // others of its queue were tried
+    earlier(next);
+  }
+  attempts.begin(std::move(in_vain), set_.attempts, set_.retry);
+  return out;
+}
+
 // How many of an ask have looked for no victims that leave.
 Index Asks::waiting_only(Id request) const {
   return pending_[request] + std::ranges::count_if(kept_, [&](const Kept& one) {
@@ -364,6 +427,7 @@ Outcome Asks::barred_everywhere(Id request) {
 // for it, or did.
 bool Asks::take_victims_there(Id request, Id node) {
   if (asks_.triggered[request] != 0) return true;
+  put_held();
   Held here;
   Column<Id> rows;
   for (const Id row : world_->on_node(node)) {
@@ -410,6 +474,7 @@ void Asks::quota_of(Id queue, const Column<Time>& since) {
   const Queues& queues = world_->queues();
   if (queues.max[row].any() && quota_may_begin(queues.max[row], queues.allocated[row], configured,
                                                false, start, state_.now())) {
+    put_held();
     for (const Id victim : quota_victims(*world_, row, set_.switches).victims) {
       preempt(place_of_row_[victim], kNoId, kNoId, Stage::kQuotaEnforcement, Reason::kAboveQuota);
       if (Facts* facts = last_fact(kNoId, part_.slot[place_of_row_[victim]])) {

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "evenhand/policy/yunikorn/parts.h"
+#include "evenhand/policy/yunikorn/rounds.h"
 #include "evenhand/policy/yunikorn/search.h"
 #include "run.h"
 
@@ -13,10 +14,13 @@ namespace evenhand::yunikorn {
 class Asks : public Run {
  public:
   // `before`: what another run has decided already.
-  Asks(const ClusterState& state, const Partition& partition, const Inputs& inputs, AskMemory& asks,
+  Asks(const ClusterState& state, Partition& partition, const Inputs& inputs, AskMemory& asks,
        Pace& pace, Recorder* recorder, Run* before = nullptr);
 
   void passes();
+  // From when on passes may decide something, if these have decided nothing; kNoTime: never. Asks
+  // that look for victims in vain until then are counted by `attempts`. The retry is not 0.
+  Time due(Attempts& attempts);
   // Takes from queues that have been above their max for long enough.
   void quotas(const Column<Time>& since);
 
@@ -32,6 +36,7 @@ class Asks : public Run {
 
   World make_world();
   Queues world_queues();
+  void put_held();
   bool pass();
 
   // --- reservations.cpp
@@ -63,6 +68,7 @@ class Asks : public Run {
   bool serve(Id request, Index& attempts);
   void failed(Id request);
   bool try_to_preempt(Id request, bool nodes_tried, Index& attempts, Size kept = kNew);
+  void begin_search(Id request);
   bool on_required_node(Id request, Id node);
   Outcome barred_everywhere(Id request);
   bool take_victims_there(Id request, Id node);
@@ -104,6 +110,8 @@ class Asks : public Run {
   Column<Index> blocked_;   // N: reservations
   Column<Amount> idle_;     // N x R: room that nobody else may use meanwhile
   Column<Amount> waiting_;  // Q x R
+  Column<Id> looked_;       // asks that come to looking for victims, as the last pass did
+  bool held_ = false;       // the world has what runs
   std::unique_ptr<World> world_;
   std::unique_ptr<Search> search_;
 };

@@ -8,8 +8,6 @@
 namespace evenhand::yunikorn {
 namespace {
 
-constexpr std::size_t kBlock = 64;
-
 // The largest part of its guarantee that a queue uses; of the partition where it has none.
 struct DominantShare {
   Amount used = 0, of = 1;
@@ -26,22 +24,10 @@ double product(double share, Amount amount) {
 
 }  // namespace
 
-Cycles::Cycles(const ClusterState& state, const Partition& partition, const Inputs& inputs,
+Cycles::Cycles(const ClusterState& state, Partition& partition, const Inputs& inputs,
                AskMemory& asks, Pace& pace, Recorder* recorder)
     : Run(state, partition, inputs, asks, pace, recorder) {
-  const Size nodes = at(state.nodes().rows()), queues = at(partition.queues());
-  nodes_ = (nodes + kBlock - 1) / kBlock * kBlock;
-  room_.assign(nodes_ * width_, 0);
-  changed_.assign(nodes, 0);
-  removed_.assign(nodes, 0);
-  usable_.assign(nodes, 0);
-  node_place_.assign(nodes, 0);
-  for (Size i = 0; i < partition.nodes.size(); ++i) {
-    const Id node = partition.nodes[i];
-    usable_[node] = 1;
-    node_place_[node] = static_cast<Index>(i);
-    room_changed(node);
-  }
+  const Size queues = at(partition.queues());
   noted_.assign(pending_.size(), 0);
   tried_.assign(pending_.size(), 0);
   closed_.assign(queues, 0);
@@ -69,41 +55,46 @@ Cycles::Cycles(const ClusterState& state, const Partition& partition, const Inpu
 
 // What a policy goes by: shares as things are when it begins, and asks that may be looked at.
 void Cycles::begin(For what) {
-  const Size queues = at(part_.queues());
-  waiting_.assign(queues, 0);
-  order_.assign(queues, {});
-  unordered_.assign(queues, 1);
+  unordered_.assign(at(part_.queues()), 1);
   masked_.assign(pending_.size(), 0);
-  of_need_.assign(at(part_.needs), 0);
-  Column<Amount> pending(queues * width_, 0);
-  for (const Id request : part_.asks) {
-    if (pending_[request] <= 0) continue;
-    of_need_[part_.need_of[request]] += pending_[request];
-    for (const Id q : part_.path(leaf_of(request))) {
-      ++waiting_[q];
-      for (Size r = 0; r < width_; ++r)
-        pending[at(q) * width_ + r] += pending_[request] * need(request)[r];
-    }
-  }
+  count_waiting();
   if (what == For::kAllocation) return;
+  share();
+  seen_ = false;
+  lives_.clear();
+  own_.reset();
+  if (recorder_ != nullptr) see_victims();
+}
+
+// Asks that may still be looked at.
+void Cycles::count_waiting() {
+  waiting_.assign(at(part_.queues()), 0);
+  for (Id leaf = 0; leaf < part_.queues(); ++leaf) {
+    Index count = 0;
+    for (const Id request : slice(part_.asks, part_.asks_from[leaf], part_.asks_from[leaf + 1]))
+      count += pending_[request] > 0 && masked_[request] == 0 ? 1 : 0;
+    if (count > 0)
+      for (const Id q : part_.path(leaf)) waiting_[q] += count;
+  }
+}
+
+// What queues keep, by their ideal shares.
+void Cycles::share() {
+  if (std::exchange(shared_at_, steps_) == steps_) return;  // each start is a step
+  asks_may_.assign(at(part_.queues()), -1);
+  Column<Amount> pending = part_.pending;
+  for (const Id request : part_.asks)  // but for what has started since
+    if (const Index count = pending_[request] - state_.pending(request); count != 0)
+      for (const Id q : part_.path(leaf_of(request)))
+        for (Size r = 0; r < width_; ++r) part_.row(pending, q)[r] += count * need(request)[r];
   shares_ = ideal_shares(part_, usage_, pending);
   keeps_ = part_.owed;
-  dead_.assign(queues * width_, -1);
+  dead_.assign(keeps_.size(), -1);
   for (Size cell = 0; cell < keeps_.size(); ++cell) {
     keeps_[cell] = std::max(keeps_[cell], shares_.most[cell]);
     if (set_.dead_zone > 0)
       dead_[cell] = static_cast<Amount>(std::floor(product(1 + set_.dead_zone, part_.owed[cell])));
   }
-  tight_.assign(queues, 0);
-  single_.assign(queues, 0);
-  exhausted_.assign(queues, 0);
-  most_alone_.assign(queues * width_, 0);
-  for (Id q = 1; q < part_.queues(); ++q) read_queue(q);
-  off_ = part_.near_stays;
-  for (Id i = 0; i < off_.rows(); ++i)
-    if (taken_[part_.on_node[i]] != 0 || closed_[part_.near_queue[i]] != 0) off_[i] = 1;
-  lives_.clear();
-  own_.reset();
 }
 
 Column<Id> Cycles::find_asks(Index count, For what) {
@@ -119,6 +110,7 @@ Column<Id> Cycles::find_asks(Index count, For what) {
 template <class Take>
 Index Cycles::look_in(Id queue, Index count, For what, Take&& take) {
   const auto below = slice(part_.children_of, part_.children[queue], part_.children[queue + 1]);
+  if (waiting_[queue] <= 0) return count;
   if (below.empty()) {
     if (unordered_[queue] != 0) order(queue);
     Column<Id>& asks = order_[at(queue)];
@@ -160,6 +152,17 @@ Index Cycles::look_in(Id queue, Index count, For what, Take&& take) {
 
 std::vector<Rounds::Ask> Cycles::in_vain() {
   std::vector<Rounds::Ask> out;
+  const auto waits = [this](Id request) { return pending_[request] > 0; };
+  const auto tried = [this](Id request) {
+    return pending_[request] <= 0 || (tried_[request] != 0 && noted_[request] != 0);
+  };
+  if (std::ranges::all_of(part_.asks, tried)) {  // no cycle of theirs comes: no order counts
+    for (const Id request : part_.asks)
+      if (waits(request))
+        out.push_back(
+            {request, pending_[request], false, true, asks_.missed[request], asks_.wait[request]});
+    return out;
+  }
   begin(For::kAllocation);
   look_in(0, 1, For::kAllocation, [&](Id request, Index copies) {
     bool starts = tried_[request] == 0;
@@ -178,6 +181,7 @@ std::vector<Rounds::Ask> Cycles::in_vain() {
 // Applications by their highest priority, then by submission; the asks of each likewise.
 void Cycles::order(Id leaf) {
   unordered_[leaf] = 0;
+  order_.resize(at(part_.queues()));
   Column<Id>& ranked = ranked_[at(leaf)];
   if (unranked_[leaf] != 0) {
     unranked_[leaf] = 0;
@@ -371,13 +375,13 @@ void Cycles::allocation() {
       masked_[q] = 1;
       outcome_[q] = Outcome::kMissedOpportunity;
       if (pending_[q] <= 0) continue;
-      left_out(q);
       record(q, Outcome::kMissedOpportunity);
       if (Facts* facts = last_fact(q, kNoId)) {
         facts->numbers.emplace_back("missed", static_cast<double>(asks_.missed[q]));
         facts->numbers.emplace_back("cycles_left", static_cast<double>(asks_.wait[q]));
       }
     }
+  count_waiting();
   Index rest = set_.n_alloc, looked = 0;
   while (rest > 0) {
     const Column<Id> asks = find_asks(rest, For::kAllocation);
@@ -419,6 +423,9 @@ bool Cycles::at_limit(const Column<Amount>& total) const {
 
 void Cycles::preemption() {
   std::ranges::fill(noted_, 0);
+  const auto waits = [this](Id request) { return pending_[request] > 0; };
+  if (std::ranges::none_of(part_.asks, waits) && recorder_ == nullptr) return;
+  if (preempts_in_vain()) return miss_all();
   for (const PolicyKind policy : set_.policies) {
     const For what = policy == PolicyKind::kInterQueue ? For::kInterQueue : For::kIntraQueue;
     begin(what);

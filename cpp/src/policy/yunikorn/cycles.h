@@ -13,8 +13,8 @@ namespace evenhand::yunikorn {
 
 class Cycles : public Run {
  public:
-  Cycles(const ClusterState& state, const Partition& partition, const Inputs& inputs,
-         AskMemory& asks, Pace& pace, Recorder* recorder);
+  Cycles(const ClusterState& state, Partition& partition, const Inputs& inputs, AskMemory& asks,
+         Pace& pace, Recorder* recorder);
 
   void allocation();
   void preemption();
@@ -51,6 +51,8 @@ class Cycles : public Run {
 
   // --- cycles.cpp, shotgun.cpp
   void begin(For what);
+  void count_waiting();
+  void share();
   // At most so many asks, queue by queue, level by level: the least dominant share first.
   Column<Id> find_asks(Index count, For what);
   template <class Take>  // of a request and how many of it; returns how many are wanted still
@@ -77,6 +79,10 @@ class Cycles : public Run {
   void not_claimed(Id place, Outcome why, const Spared& spared, const Column<Amount>& claimed,
                    const Column<Amount>& nothing);
 
+  // --- in_vain.cpp
+  bool preempts_in_vain();
+  void miss_all();
+
   // --- facts.cpp
   void add_share(Facts& facts, Id request, const Amount* share) const;
   void add_end(Facts& facts, const Column<Amount>& came_to) const;
@@ -90,6 +96,7 @@ class Cycles : public Run {
   bool victims_for(Id request, For what, Id& node);
   bool victims_on(Id node, Id request, For what, const Live& live, Column<Index>& out);
   bool anything_kept(Id queue) const;
+  bool might_give(Id request, For what);
   bool may_give(Id queue, const Amount* gives, const Amount* wants) const;
   void bound(const Live& live, const Amount* wants);
   Id bound_of(const Live& live, Id node, const Amount* wants) const;
@@ -98,6 +105,8 @@ class Cycles : public Run {
   Cost least_cost(Id node, const Live& live, Size victims) const;
 
   // --- live.cpp
+  void see_victims();
+  void see_nodes();
   Live* live_for(Id request, For what);
   void read_most(Live& live, Id leaf);
   template <std::size_t kWidth>
@@ -111,16 +120,20 @@ class Cycles : public Run {
 
   // As of the policy under way.
   Shares shares_;
-  Column<Amount> keeps_;           // Q x R: the larger of guarantee and ideal share
-  Column<Amount> dead_;            // Q x R: usage up to which nothing is given; -1: none
-  Column<Amount> bound_;           // R: what asks may add up to; kNoLimit: anything
-  Column<std::uint8_t> masked_;    // asks that have failed in this cycle
-  Column<std::uint8_t> noted_;     // asks whose failure in this cycle has been counted
-  Column<std::uint8_t> tried_;     // asks that have failed in any cycle
-  Column<std::uint8_t> closed_;    // Q: nothing of it may leave
-  Column<Id> fence_;               // Q: of leaf queues: victims are taken below it alone
-  Column<std::uint8_t> cut_off_;   // asks that a policy had no more room for
-  std::vector<Column<Id>> order_;  // of leaf queues: asks
+  Id shared_at_ = kNoId;               // the step at which they were computed
+  bool seen_ = false;                  // what may leave: what is known of it holds
+  Column<std::uint8_t> fits_nowhere_;  // scratch: of asks of the same amounts
+  Column<std::int8_t> asks_may_;       // Q: whether anything might leave for asks; -1: not known
+  Column<Amount> keeps_;               // Q x R: the larger of guarantee and ideal share
+  Column<Amount> dead_;                // Q x R: usage up to which nothing is given; -1: none
+  Column<Amount> bound_;               // R: what asks may add up to; kNoLimit: anything
+  Column<std::uint8_t> masked_;        // asks that have failed in this cycle
+  Column<std::uint8_t> noted_;         // asks whose failure in this cycle has been counted
+  Column<std::uint8_t> tried_;         // asks that have failed in any cycle
+  Column<std::uint8_t> closed_;        // Q: nothing of it may leave
+  Column<Id> fence_;                   // Q: of leaf queues: victims are taken below it alone
+  Column<std::uint8_t> cut_off_;       // asks that a policy had no more room for
+  std::vector<Column<Id>> order_;      // of leaf queues: asks
   Column<std::uint8_t> unordered_;
   std::vector<Column<Id>> ranked_;  // likewise, all that wait; as of the last that was served
   Column<std::uint8_t> unranked_;

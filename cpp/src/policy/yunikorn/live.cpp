@@ -8,10 +8,46 @@
 namespace evenhand::yunikorn {
 namespace {
 
+constexpr std::size_t kBlock = 64;
 constexpr float kNothing = 1e30F;         // of what has nothing: a part of it
 constexpr float kRounded = 1 - 0x1p-20F;  // a quotient of rounded amounts is less off
 
 }  // namespace
+
+// What may leave, as things are now.
+void Cycles::see_victims() {
+  if (std::exchange(seen_, true)) return;
+  list_victims();
+  if (room_.empty()) see_nodes();
+  of_need_.assign(at(part_.needs), 0);
+  for (const Id request : part_.asks)
+    if (pending_[request] > 0) of_need_[part_.need_of[request]] += pending_[request];
+  const Size queues = at(part_.queues());
+  tight_.assign(queues, 0);
+  single_.assign(queues, 0);
+  exhausted_.assign(queues, 0);
+  most_alone_.assign(queues * width_, 0);
+  for (Id q = 1; q < part_.queues(); ++q) read_queue(q);
+  off_ = part_.near_stays;
+  for (Id i = 0; i < off_.rows(); ++i)
+    if (taken_[part_.on_node[i]] != 0 || closed_[part_.near_queue[i]] != 0) off_[i] = 1;
+}
+
+void Cycles::see_nodes() {
+  const Size nodes = at(state_.nodes().rows());
+  nodes_ = (nodes + kBlock - 1) / kBlock * kBlock;
+  room_.assign(nodes_ * width_, 0);
+  changed_.assign(nodes, 0);
+  removed_.assign(nodes, 0);
+  usable_.assign(nodes, 0);
+  node_place_.assign(nodes, 0);
+  for (Size i = 0; i < part_.nodes.size(); ++i) {
+    const Id node = part_.nodes[i];
+    usable_[node] = 1;
+    node_place_[node] = static_cast<Index>(i);
+    room_changed(node);
+  }
+}
 
 // Where an ask finds what may leave for it; nullptr: nothing may.
 Live* Cycles::live_for(Id request, For what) {
@@ -158,7 +194,7 @@ void Cycles::has_left(Id place) {
 }
 
 void Cycles::room_changed(Id node) {
-  if (node == kNoId) return;  // what leaves may stand on no node
+  if (node == kNoId || room_.empty()) return;  // what leaves may stand on no node
   changed_[node] = ++tick_;
   for (Size r = 0; r < width_; ++r) {
     if (state_.tables().resources.scope[r] != ResourceScope::kCluster) {
@@ -175,6 +211,10 @@ void Cycles::room_changed(Id node) {
 // theirs holds only if they have more than enough to give, before and after. A queue above both a
 // victim and its ask may have more to give afterwards, and less of something else.
 void Cycles::uses(Id leaf) {
+  if (!seen_) {
+    std::ranges::fill(asks_may_, -1);
+    return;
+  }
   ++tick_;
   for (const Id q : part_.path(leaf)) {
     if (q == 0) break;

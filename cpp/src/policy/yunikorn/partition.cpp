@@ -3,53 +3,102 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <string_view>
+#include <string>
 #include <tuple>
-#include <unordered_map>
+#include <utility>
 
 namespace evenhand::yunikorn {
-namespace {
 
-// For how long an allocation has lived, or done work that is not saved, in microseconds.
-double span(const ClusterState& state, CostKey column, Id slot) {
-  const Time since =
-      column == CostKey::kLiveTime
-          ? state.allocations().get(&AllocationColumns::start_time, slot, state.last_start(slot))
-          : std::max(state.last_progress(slot), state.last_start(slot));
-  return static_cast<double>(state.now() - since);
+Partition::Partition(const ClusterState& state, const Settings& settings)
+    : width(state.width()), rooms(state) {
+  read(state, settings);
 }
 
-}  // namespace
-
-Partition::Partition(const ClusterState& state, const Settings& settings, const RowSettings& rows)
-    : width(state.width()), total(state.total()), rooms(state) {
+void Partition::read(const ClusterState& state, const Settings& settings) {
+  anew_ = listed_ = false;
+  total = state.total();
+  rooms = Rooms(state);
   read_queues(state);
   if (settings.per_ask)
     limit_root(state);
   else
     infer_owed();
-  read_usage(state);
   read_asks(state);
-  read_victims(state, settings, rows);
-  if (!settings.per_ask) read_near();
+  read_usage(state);
+  lowest.assign(parent.size(), std::numeric_limits<double>::infinity());
+  for (Id s = 0; s < state.slots(); ++s) see(state, s);
   nodes = state.nodes().in_order(
       [&](Id n) { return state.nodes().present(n) && state.schedulable(n); });
+}
+
+void Partition::follow(const ClusterState& state, const Settings& settings) {
+  if (anew_ || total != state.total()) return read(state, settings);
+  listed_ = false;
+  rooms = Rooms(state);
+  follow_asks(state);
+  read_usage(state);
+}
+
+void Partition::before(const ClusterState& state, const Delta& delta) {
+  if (delta.kind != Delta::Kind::kRemoveOperation) return;
+  const Id pool = state.pool_of(delta.row);
+  if (--direct_[pool] == 0 && has_children_[pool] != 0) anew_ = true;  // a queue goes
+}
+
+void Partition::after(const ClusterState& state, const Delta& delta, Id row) {
+  switch (delta.kind) {
+    case Delta::Kind::kStart:
+    case Delta::Kind::kStartRow:
+    case Delta::Kind::kResume:
+    case Delta::Kind::kCells:
+      return see(state, row);
+    case Delta::Kind::kPending:
+    case Delta::Kind::kRemoveRequest:
+      return ask_changed(delta.row);
+    case Delta::Kind::kPutRequest:
+      if (delta.before != kNoId) ask_changed(delta.before);
+      return ask_changed(row);
+    case Delta::Kind::kPutOperation:
+      if (const Id pool = state.pool_of(row); delta.row != kNoId || delta.before != kNoId ||
+                                              (direct_[pool]++ == 0 && has_children_[pool] != 0))
+        anew_ = true;
+      return;
+    case Delta::Kind::kCapacity:
+    case Delta::Kind::kSchedulable:
+    case Delta::Kind::kPutNode:
+    case Delta::Kind::kRemoveNode:
+      anew_ = true;
+      return;
+    default:  // what is read anew at each update
+      return;
+  }
+}
+
+void Partition::see(const ClusterState& state, Id allocation) {
+  if (!state.running(allocation)) return;
+  double& known = lowest[leaf_of_pool[state.pool_of(state.operation_of(allocation))]];
+  known = std::min(known, priority_of(state, allocation));
+}
+
+void Partition::ask_changed(Id request) {
+  if (request >= has_changed_.rows()) has_changed_.resize(at(request) + 1, 0);
+  if (std::exchange(has_changed_[request], std::uint8_t{1}) == 0) changed_.push_back(request);
 }
 
 void Partition::read_queues(const ClusterState& state) {
   const PoolColumns& pools = state.pools();
   parent = pools.parent;
   weight = pools.weight;
-  Column<std::uint8_t> has_children(at(pools.size()), 0), has_operations(at(pools.size()), 0);
-  for (Id p = 1; p < pools.size(); ++p) has_children[parent[p]] = 1;
+  has_children_.assign(at(pools.size()), 0);
+  direct_.assign(at(pools.size()), 0);
+  for (Id p = 1; p < pools.size(); ++p) has_children_[parent[p]] = 1;
   for (Id o = 0; o < state.operations().rows(); ++o)
-    if (state.operations().present(o)) has_operations[state.pool_of(o)] = 1;
-  for (Id p = 0; p < pools.size(); ++p) {
-    leaf_of_pool.push_back(p);
-    pool_of.push_back(p);
-  }
+    if (state.operations().present(o)) ++direct_[state.pool_of(o)];
+  leaf_of_pool.resize(at(pools.size()));
+  std::iota(leaf_of_pool.begin(), leaf_of_pool.end(), Id{0});
+  pool_of = leaf_of_pool;
   for (Id p = 0; p < pools.size(); ++p)
-    if (has_children[p] != 0 && has_operations[p] != 0) {
+    if (has_children_[p] != 0 && direct_[p] > 0) {
       leaf_of_pool[p] = parent.rows();
       parent.push_back(p);
       pool_of.push_back(p);
@@ -73,7 +122,8 @@ void Partition::read_queues(const ClusterState& state) {
   children_of.resize(at(children.back()));
   Column<Index> next = children;
   for (Id q = 1; q < queues(); ++q) children_of[next[parent[q]]++] = q;
-  way.push_back(0);
+  way.assign(1, 0);
+  ways.clear();
   for (Id q = 0; q < queues(); ++q) {
     for (Id up = q; up != kNoId; up = parent[up]) ways.push_back(up);
     way.push_back(ways.rows());
@@ -131,192 +181,88 @@ void Partition::infer_owed() {
   std::fill_n(owed.begin(), width, 0);  // the root's means nothing
 }
 
+// A pool's usage is that of all operations below it; without its children's it is that of its own.
 void Partition::read_usage(const ClusterState& state) {
   const Size cells = parent.size() * width;
-  usage.assign(cells, 0);
+  usage.assign(state.pool_usage(0), state.pool_usage(0) + at(state.pools().size()) * width);
+  usage.resize(cells, 0);
+  for (Id q = leaf_of_pool.rows(); q < queues(); ++q) {
+    const Id pool = parent[q];
+    std::copy_n(row(usage, pool), width, row(usage, q));
+    for (const Id c : slice(children_of, children[pool], children[pool + 1]))
+      for (Size r = 0; c != q && r < width; ++r) row(usage, q)[r] -= row(usage, c)[r];
+  }
   leaving.assign(cells, 0);
-  const auto up = [&](Column<Amount>& to, Id leaf, const Amount* by, Amount times) {
-    for (const Id q : path(leaf))
-      for (Size r = 0; r < width; ++r) to[at(q) * width + r] += times * by[r];
-  };
-  for (Id o = 0; o < state.operations().rows(); ++o)
-    if (state.operations().present(o))
-      up(usage, leaf_of_pool[state.pool_of(o)], state.operation_usage(o), 1);
   for (const Leaving& one : state.leaving())
-    up(leaving, leaf_of_pool[state.pool_of(state.operation_of(one.slot))], state.amounts(one.slot),
-       1);
+    for (const Id q : path(leaf_of_pool[state.pool_of(state.operation_of(one.slot))]))
+      for (Size r = 0; r < width; ++r) row(leaving, q)[r] += state.amounts(one.slot)[r];
   pending.assign(cells, 0);
-  for (Id q = 0; q < state.requests().rows(); ++q)
-    if (state.requests().present(q) && state.pending(q) > 0)
-      up(pending, leaf_of_pool[state.pool_of(state.operation_of_request(q))],
-         state.requests().get_row(&RequestColumns::resources, q), state.pending(q));
+  for (const Id q : asks)
+    for (const Id up : path(ask_leaf_[q]))
+      for (Size r = 0; r < width; ++r)
+        row(pending, up)[r] +=
+            state.pending(q) * state.requests().get_row(&RequestColumns::resources, q)[r];
+}
+
+void Partition::read_ask(const ClusterState& state, Id request) {
+  const LiveTable<RequestColumns>& rows = state.requests();
+  const Id asker = state.operation_of_request(request);
+  ask_leaf_[request] = leaf_of_pool[state.pool_of(asker)];
+  ask_priority[request] = rows.get(&RequestColumns::priority_given, request) != 0
+                              ? rows.get(&RequestColumns::priority, request)
+                              : state.operations().get(&OperationColumns::priority, asker);
+  const auto* cells =
+      reinterpret_cast<const char*>(rows.get_row(&RequestColumns::resources, request));
+  need_of[request] =
+      known_needs_.try_emplace(std::string(cells, width * sizeof(Amount)), needs).first->second;
+  needs = std::max<Index>(needs, need_of[request] + 1);
 }
 
 void Partition::read_asks(const ClusterState& state) {
   const LiveTable<RequestColumns>& rows = state.requests();
+  changed_.clear();
+  has_changed_.clear();
+  known_needs_.clear();
+  needs = 0;
   ask_priority.assign(at(rows.rows()), 0);
-  Column<Id> waiting = rows.in_order([&](Id q) { return rows.present(q) && state.pending(q) > 0; });
-  Column<Id> of(at(rows.rows()), kNoId);
-  for (const Id q : waiting) {
-    const Id asker = state.operation_of_request(q);
-    of[q] = leaf_of_pool[state.pool_of(asker)];
-    ask_priority[q] = rows.get(&RequestColumns::priority_given, q) != 0
-                          ? rows.get(&RequestColumns::priority, q)
-                          : state.operations().get(&OperationColumns::priority, asker);
-  }
-  std::ranges::stable_sort(waiting, {}, [&](Id q) {
-    return std::tuple(of[q], -ask_priority[q], rows.get(&RequestColumns::submit_time, q));
-  });
-  asks_from.assign(parent.size() + 1, 0);
-  for (const Id q : waiting) ++asks_from[of[q] + 1];
-  std::partial_sum(asks_from.begin(), asks_from.end(), asks_from.begin());
+  ask_leaf_.assign(at(rows.rows()), kNoId);
   need_of.assign(at(rows.rows()), kNoId);
-  std::unordered_map<std::string_view, Id> known;
-  for (const Id q : waiting) {
-    const auto* cells = reinterpret_cast<const char*>(rows.get_row(&RequestColumns::resources, q));
-    need_of[q] = known.try_emplace({cells, width * sizeof(Amount)}, needs).first->second;
-    needs = std::max<Index>(needs, need_of[q] + 1);
-  }
-  asks = std::move(waiting);
+  asks = rows.in_order([&](Id q) { return rows.present(q) && state.pending(q) > 0; });
+  for (const Id q : asks) read_ask(state, q);
+  std::ranges::stable_sort(asks, {}, [&](Id q) {
+    return std::tuple(ask_leaf_[q], -ask_priority[q], rows.get(&RequestColumns::submit_time, q));
+  });
+  count_asks();
 }
 
-void Partition::grow_older(const ClusterState& state, const Settings& settings) {
-  const Size columns = settings.per_ask ? 0 : settings.cost.size();
-  for (Size c = 0; c < columns; ++c) {
-    const CostKey column = settings.cost[c];
-    if (column != CostKey::kLiveTime && column != CostKey::kLostWork) continue;
-    for (Size i = 0; i < slot.size(); ++i) cost[i * columns + c] = span(state, column, slot[i]);
-  }
+void Partition::count_asks() {
+  asks_from.assign(parent.size() + 1, 0);
+  for (const Id q : asks) ++asks_from[ask_leaf_[q] + 1];
+  std::partial_sum(asks_from.begin(), asks_from.end(), asks_from.begin());
 }
 
-void Partition::read_victims(const ClusterState& state, const Settings& settings,
-                             const RowSettings& rows) {
-  const LiveTable<AllocationColumns>& all = state.allocations();
-  const auto priority_of = [&](Id s) {
-    return all.get(&AllocationColumns::priority_given, s) != 0
-               ? all.get(&AllocationColumns::priority, s)
-               : state.operations().get(&OperationColumns::priority, state.operation_of(s));
+// Asks that came, went or changed, among the others.
+void Partition::follow_asks(const ClusterState& state) {
+  constexpr Size kMany = 64;
+  if (changed_.empty()) return;
+  if (changed_.size() > kMany + asks.size() / 8 || at(needs) > kMany + 4 * asks.size())
+    return read_asks(state);
+  const LiveTable<RequestColumns>& rows = state.requests();
+  for (Column<Id>* column : {&ask_leaf_, &need_of}) column->resize(at(rows.rows()), kNoId);
+  ask_priority.resize(at(rows.rows()), 0);
+  std::erase_if(asks, [&](Id q) { return q < has_changed_.rows() && has_changed_[q] != 0; });
+  const auto key = [&](Id q) {
+    return std::tuple(ask_leaf_[q], -ask_priority[q], rows.get(&RequestColumns::submit_time, q),
+                      rows.keys().rank(q));
   };
-  Column<Id> order;  // by each column after the other, the last one first
-  for (Id s = 0; s < state.slots(); ++s)
-    if (state.running(s) && state.node_of(s) != kNoId) order.push_back(s);
-  const auto by_rank = [&](Id s) { return state.rank(s); };
-  if (!std::ranges::is_sorted(order, {}, by_rank)) std::ranges::sort(order, {}, by_rank);
-  std::vector<std::pair<double, Id>> cells(order.size());
-  const auto sort_by = [&](auto&& column) {
-    for (Size i = 0; i < order.size(); ++i) cells[i] = {column(order[i]), order[i]};
-    const auto first = [](const auto& cell) { return cell.first; };
-    if (std::ranges::is_sorted(cells, {}, first)) return;
-    std::ranges::stable_sort(cells, {}, first);
-    for (Size i = 0; i < order.size(); ++i) order[i] = cells[i].second;
-  };
-  const auto cost_of = [&](CostKey column, Id s) -> double {
-    switch (column) {
-      case CostKey::kOptedOut:
-        return all.get(&AllocationColumns::preemptible, s, std::uint8_t{1}) != 0 ? 0 : 1;
-      case CostKey::kOriginator:
-        return all.get(&AllocationColumns::originator, s);
-      case CostKey::kPriority:
-        return priority_of(s);
-      case CostKey::kLiveTime:
-      case CostKey::kLostWork:
-        return span(state, column, s);
-      case CostKey::kUsers:
-        return at_or(rows.own_cost, s, 0.0);
-    }
-    return 0;
-  };
-  for (auto column = settings.cost.rbegin(); column != settings.cost.rend(); ++column)
-    sort_by([&](Id s) { return cost_of(*column, s); });
-
-  const Id node_rows = state.nodes().rows();
-  on_node_from.assign(at(node_rows) + 1, 0);
-  place_of.assign(at(state.slots()), kNoId);
-  amounts.reserve(order.size() * width);
-  for (const Id s : order) {
-    const Id n = state.node_of(s);
-    place_of[s] = slot.rows();
-    slot.push_back(s);
-    node.push_back(n);
-    operation.push_back(state.operation_of(s));
-    queue.push_back(leaf_of_pool[state.pool_of(state.operation_of(s))]);
-    priority.push_back(priority_of(s));
-    must_stay.push_back(all.get(&AllocationColumns::required_node, s, kNoId) != kNoId
-                            ? std::uint8_t{1}
-                            : std::uint8_t{0});
-    const Amount* has = state.amounts(s);
-    amounts.insert(amounts.end(), has, has + width);
-    if (!settings.per_ask)
-      for (const CostKey column : settings.cost) cost.push_back(cost_of(column, s));
-    ++on_node_from[n + 1];
+  for (const Id q : changed_) {
+    has_changed_[q] = 0;
+    if (q >= rows.rows() || !rows.present(q) || state.pending(q) <= 0) continue;
+    read_ask(state, q);
+    asks.insert(std::ranges::lower_bound(asks, key(q), {}, key), q);
   }
-  std::partial_sum(on_node_from.begin(), on_node_from.end(), on_node_from.begin());
-  on_node.resize(slot.size());
-  Column<Index> next = on_node_from;
-  for (Id i = 0; i < slot.rows(); ++i) on_node[next[node[i]]++] = i;
-  of_queue_from.assign(parent.size() + 1, 0);
-  for (const Id q : queue) ++of_queue_from[q + 1];
-  std::partial_sum(of_queue_from.begin(), of_queue_from.end(), of_queue_from.begin());
-  of_queue.resize(slot.size());
-  of_queue_node.resize(slot.size());
-  next = of_queue_from;
-  for (Id i = 0; i < slot.rows(); ++i) {
-    const Index to = next[queue[i]]++;
-    of_queue[to] = i;
-    of_queue_node[to] = node[i];
-  }
-}
-
-void Partition::read_near() {
-  const Size cells = parent.size() * width;
-  largest.assign(cells, 0);
-  least.assign(cells, std::numeric_limits<Amount>::max());
-  together.assign(cells, 0);
-  near_queue.reserve(on_node.size());
-  near_of.resize(on_node.size());
-  near_stays.resize(on_node.size());
-  for (Id i = 0; i < on_node.rows(); ++i) {
-    near_of[on_node[i]] = i;
-    near_stays[i] = must_stay[on_node[i]];
-  }
-  near.reserve(on_node.size() * width);
-  near_least.reserve(on_node.size() * width);
-  Column<Amount> sum(cells, 0), whole(width, 0), fullest(width, 0);
-  for (Id n = 0; n + 1 < on_node_from.rows(); ++n) {
-    const auto here = slice(on_node, on_node_from[n], on_node_from[n + 1]);
-    std::ranges::fill(whole, 0);
-    for (const Id place : here) {
-      const Id q = queue[place];
-      const Amount* gives = row(amounts, place);
-      near_queue.push_back(q);
-      near.insert(near.end(), gives, gives + width);
-      for (Size r = 0; r < width; ++r) near_least.push_back(no_more(gives[r]));
-      Amount *up = row(largest, q), *low = row(least, q), *all = row(sum, q);
-      for (Size r = 0; r < width; ++r) {
-        up[r] = std::max(up[r], gives[r]);
-        low[r] = std::min(low[r], gives[r]);
-        all[r] += gives[r];
-        whole[r] += gives[r];
-      }
-    }
-    for (Size r = 0; r < width; ++r) fullest[r] = std::max(fullest[r], whole[r]);
-    for (const Id place : here) {
-      Amount *all = row(sum, queue[place]), *top = row(together, queue[place]);
-      for (Size r = 0; r < width; ++r) {
-        top[r] = std::max(top[r], all[r]);
-        all[r] = 0;
-      }
-    }
-  }
-  for (Id q = 0; q < queues(); ++q) {
-    if (of_queue_from[q] == of_queue_from[q + 1]) continue;
-    for (const Id up : path(q).subspan(1))
-      for (Size r = 0; r < width; ++r) {
-        row(largest, up)[r] = std::max(row(largest, up)[r], row(largest, q)[r]);
-        row(least, up)[r] = std::min(row(least, up)[r], row(least, q)[r]);
-        row(together, up)[r] = fullest[r];
-      }
-  }
+  changed_.clear();
+  count_asks();
 }
 
 }  // namespace evenhand::yunikorn

@@ -1,12 +1,20 @@
 // What a round of cycles looks at, as of one update: queues with their shares, what runs in the
 // order in which it is wanted as victim, and what waits.
+//
+// It follows the cluster: an update costs O(nodes and queues), and for each ask that came or went
+// O(log asks) comparisons, unless nodes, or what makes queues, have changed. Victims are listed
+// when they are first asked for.
 #pragma once
 
 #include <cmath>
 #include <limits>
 #include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "evenhand/model/delta.h"
 #include "evenhand/place/rooms.h"
 #include "evenhand/place/where.h"
 #include "evenhand/policy/yunikorn/planner.h"
@@ -30,15 +38,25 @@ inline float no_less(Amount amount) {
 struct Partition {
   using Size = std::size_t;
 
-  Partition(const ClusterState& state, const Settings& settings, const RowSettings& rows);
+  Partition(const ClusterState& state, const Settings& settings);
+
+  // What a change makes different.
+  void before(const ClusterState& state, const Delta& delta);
+  void after(const ClusterState& state, const Delta& delta, Id row);
+  // As things are now.
+  void follow(const ClusterState& state, const Settings& settings);
+  // Time has passed, and nothing has changed.
+  void grow_older() noexcept { listed_ = false; }
+  // What may be a victim, with what it costs now. O(n log n) for each column of the cost, once.
+  void list(const ClusterState& state, const Settings& settings, const RowSettings& rows) {
+    if (!std::exchange(listed_, true)) list_victims(state, settings, rows);
+  }
 
   Index queues() const noexcept { return parent.rows(); }
   std::span<const Id> path(Id q) const noexcept {  // the queue first
     return slice(ways, way[q], way[q + 1]);
   }
   Column<Id> top_down() const;  // every queue before those below it
-  // Time has passed, and nothing has changed: costs that are spans of it.
-  void grow_older(const ClusterState& state, const Settings& settings);
   template <class Matrix>
   auto* row(Matrix& matrix, Id q) const noexcept {
     return matrix.row(q, width);
@@ -54,7 +72,10 @@ struct Partition {
   Column<Amount> usage, leaving, pending;  // Q x R
   Column<Amount> total;                    // R
 
-  // What may be a victim, the cheapest first.
+  // No running allocation of a queue has a lower priority; Q.
+  Column<double> lowest;
+
+  // What may be a victim, the cheapest first. From `list` on.
   Column<Id> slot, node, queue, operation;
   Column<double> priority;
   Column<double> cost;             // n x columns of the cost
@@ -86,13 +107,30 @@ struct Partition {
   Column<Id> nodes;  // schedulable, in canonical order
 
  private:
+  void read(const ClusterState& state, const Settings& settings);
   void read_queues(const ClusterState& state);
   void infer_owed();
   void limit_root(const ClusterState& state);
   void read_usage(const ClusterState& state);
-  void read_victims(const ClusterState& state, const Settings& settings, const RowSettings& rows);
   void read_asks(const ClusterState& state);
+  void read_ask(const ClusterState& state, Id request);
+  void follow_asks(const ClusterState& state);
+  void count_asks();
+  void see(const ClusterState& state, Id allocation);
+  void ask_changed(Id request);
+  void list_victims(const ClusterState& state, const Settings& settings, const RowSettings& rows);
   void read_near();
+
+  bool anew_ = false, listed_ = false;
+  Column<std::uint8_t> has_children_;                // of pools
+  Column<Index> direct_;                             // operations of pools, without those below
+  Column<Id> ask_leaf_;                              // by request that waits
+  Column<Id> changed_;                               // requests
+  Column<std::uint8_t> has_changed_;                 // likewise, by request
+  std::unordered_map<std::string, Id> known_needs_;  // by amounts
 };
+
+// Of an allocation: its own, or that of its operation.
+double priority_of(const ClusterState& state, Id allocation);
 
 }  // namespace evenhand::yunikorn

@@ -13,14 +13,16 @@ Planner::Planner(Inputs inputs)
       inputs_(std::move(inputs)),
       asks_(inputs_.asks),
       over_quota_since_(inputs_.over_quota_since),
-      rounds_(std::make_unique<Rounds>()) {}
+      rounds_(std::make_unique<Rounds>()),
+      attempts_(std::make_unique<Attempts>()) {}
 
 Planner::Planner(Inputs inputs, std::shared_ptr<ClusterState> state, bool total_stated)
     : evenhand::Planner(std::move(state)),
       inputs_(std::move(inputs)),
       asks_(inputs_.asks),
       over_quota_since_(inputs_.over_quota_since),
-      rounds_(std::make_unique<Rounds>()) {
+      rounds_(std::make_unique<Rounds>()),
+      attempts_(std::make_unique<Attempts>()) {
   if (!total_stated) state_.follow_total();
   for (const ClusterState::TakenRoom& t : inputs_.rows.taken)
     state_.set_taken(t.allocation, t.amounts);
@@ -37,12 +39,16 @@ std::shared_ptr<evenhand::Planner> Planner::copy(std::shared_ptr<ClusterState> s
   out->over_quota_since_ = over_quota_since_;
   out->pace_ = pace_;
   *out->rounds_ = *rounds_;
+  *out->attempts_ = *attempts_;
   out->next_due_ = next_due_;
   return out;
 }
 
 void Planner::read() {
-  partition_ = std::make_unique<Partition>(state_, inputs_.settings, inputs_.rows);
+  if (partition_ == nullptr)
+    partition_ = std::make_unique<Partition>(state_, inputs_.settings);
+  else
+    partition_->follow(state_, inputs_.settings);
   stale_ = false;
 }
 
@@ -50,7 +56,11 @@ void Planner::update(Time now, bool) {
   state_.advance(now);
   // Room that is kept for others has its times.
   if (stale_ || partition_ == nullptr || state_.reservations().rows() > 0) return read();
-  partition_->grow_older(state_, inputs_.settings);
+  partition_->grow_older();
+}
+
+void Planner::before(const Delta& delta) {
+  if (partition_ != nullptr) partition_->before(state_, delta);
 }
 
 // A row that comes has the defaults, whatever was remembered of one with its number; one that only
@@ -58,9 +68,11 @@ void Planner::update(Time now, bool) {
 // nothing is remembered.
 void Planner::after(const Delta& delta, Id row) {
   stale_ = true;
+  if (partition_ != nullptr) partition_->after(state_, delta, row);
   const auto came = [&](Id request, Id instead_of) {
     asks_.come(request, instead_of);
     rounds_->come(request, instead_of);
+    attempts_->come(request, instead_of);
   };
   if (delta.kind == Delta::Kind::kPending && delta.count == 0) came(delta.row, kNoId);
   if (delta.kind == Delta::Kind::kPutRequest) inputs_.rows.put_requests({&row, 1}, {});
@@ -76,12 +88,17 @@ void Planner::after(const Delta& delta, Id row) {
 
 void Planner::passed(Id, Time first, Time period, Time last) {
   rounds_->pass((last - first) / period + 1, asks_);
+  attempts_->pass(first, period, last, asks_);
 }
 
 // Since when pools have used more than their max.
 void Planner::watch_quotas() {
   over_quota_since_.resize(at(state_.pools().size()), kNoTime);
   for (Id p = 1; p < state_.pools().size(); ++p) {
+    if (state_.pools().limits_given[p] == 0) {
+      over_quota_since_[p] = kNoTime;
+      continue;
+    }
     const Resource most =
         given(state_.pools().limits.row(p, state_.width()), state_.pools().limits_given[p]);
     const Resource used = add(dense(partition_->usage.row(p, state_.width()), state_.width()),
@@ -118,25 +135,36 @@ void Planner::decide(const Trigger& trigger, Recorder* recorder) {
     before = asks_;
     paced = pace_;
   }
-  const auto keep = [&](auto& run) {
-    refusals_ = run.refusals();
-    decisions_ = std::move(run.decisions);
-    handed_ = std::move(run.handed);
-    tally_ = run.tally;
-  };
   // Without a name, as at a tick of a simulation, all cycles follow one another.
   const bool only_quotas = trigger.cycle == "quota";
   const bool quotas = inputs_.settings.quota_enabled && (only_quotas || trigger.cycle.empty());
   // Whether rounds that decide nothing are known of. Room that is kept for others has its times.
+  const bool per_ask = inputs_.settings.per_ask;
   const bool repeats = trigger.every != kNoTime && recorder == nullptr && trigger.cycle.empty() &&
-                       !inputs_.settings.per_ask && state_.reservations().rows() == 0;
+                       (per_ask ? inputs_.settings.retry > 0 : state_.reservations().rows() == 0);
+  Time asked_again = kNoTime;
   const bool tells = trigger.tells || recorder != nullptr;
+  const auto keep = [&](auto& run) {
+    refusals_ = tells || !repeats ? run.refusals() : Refusals{};
+    decisions_ = std::move(run.decisions);
+    handed_ = std::move(run.handed);
+    tally_ = run.tally;
+  };
   const Rounds before_this = std::exchange(*rounds_, {});
-  if (inputs_.settings.per_ask || only_quotas) {
+  const Attempts attempts_before = std::exchange(*attempts_, {});
+  const Time enforced = quotas ? quota_due(kNoTime) : kNoTime;
+  const bool enforces = enforced != kNoTime && enforced <= state_.now();
+  if (repeats && !tells && !enforces && partition_->asks.empty() && !inputs_.settings.shotgun) {
+    decisions_ = Decisions(state_.width());  // nothing waits
+    handed_.clear();
+    tally_ = {};
+    refusals_ = {};
+  } else if (per_ask || only_quotas) {
     Asks run(state_, *partition_, inputs_, asks_, pace_, recorder);
     run.tells = tells;
     if (!only_quotas) run.passes();
     if (quotas) run.quotas(over_quota_since_);
+    if (repeats && run.decisions.rows().empty()) asked_again = run.due(*attempts_);
     keep(run);
   } else {
     Cycles run(state_, *partition_, inputs_, asks_, pace_, recorder);
@@ -145,8 +173,7 @@ void Planner::decide(const Trigger& trigger, Recorder* recorder) {
     if (trigger.cycle != "allocation") inputs_.settings.shotgun ? run.shotgun() : run.preemption();
     if (repeats && run.decisions.rows().empty())
       rounds_->begin(run.in_vain(), inputs_.settings.n_alloc, inputs_.settings.longest_wait);
-    const Time due = quotas ? quota_due(kNoTime) : kNoTime;
-    if (due != kNoTime && due <= state_.now()) {
+    if (enforces) {
       Asks more(state_, *partition_, inputs_, asks_, pace_, recorder, &run);
       more.quotas(over_quota_since_);
       keep(more);
@@ -159,6 +186,7 @@ void Planner::decide(const Trigger& trigger, Recorder* recorder) {
     asks_ = std::move(before);
     pace_ = std::move(paced);
     *rounds_ = before_this;
+    *attempts_ = attempts_before;
   }
   next_due_ = state_.now();  // waits count cycles: each may decide something else
   if (decisions_.rows().empty() && (only_quotas || repeats || refusals_.request.empty())) {
@@ -167,10 +195,11 @@ void Planner::decide(const Trigger& trigger, Recorder* recorder) {
     };
     next_due_ = pace_.due();
     if (quotas) earlier(quota_due(state_.now()));
-    if (const std::int64_t rounds = repeats ? rounds_->in_vain() : -1; rounds >= 0)
+    earlier(asked_again);
+    if (const std::int64_t rounds = repeats && !per_ask ? rounds_->in_vain() : -1; rounds >= 0)
       earlier(state_.now() + (rounds + 1) * trigger.every);
   }
-  const bool by_surplus = inputs_.settings.shotgun && !inputs_.settings.per_ask;
+  const bool by_surplus = inputs_.settings.shotgun && !per_ask;
   if (only_quotas || (by_surplus && trigger.cycle == "preemption"))
     refusals_ = {};  // it looks at no ask
 }
@@ -179,7 +208,7 @@ QueueShares queue_shares(const Inputs& inputs) {
   const ClusterState state(inputs.snapshot, inputs.rows.taken);
   Settings settings = inputs.settings;
   settings.per_ask = false;
-  const Partition partition(state, settings, inputs.rows);
+  const Partition partition(state, settings);
   const Shares shares = ideal_shares(partition, partition.usage, partition.pending);
   const auto cells = static_cast<std::ptrdiff_t>(at(state.pools().size()) * partition.width);
   const auto of_pools = [&](const Column<Amount>& from) {

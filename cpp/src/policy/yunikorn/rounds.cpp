@@ -1,7 +1,11 @@
 #include "evenhand/policy/yunikorn/rounds.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <queue>
+#include <span>
+#include <utility>
 
 namespace evenhand::yunikorn {
 
@@ -53,11 +57,54 @@ void Rounds::pass(std::int64_t rounds, AskMemory& memory) {
   }
 }
 
-void Rounds::come(Id request, Id instead_of) {
-  std::erase_if(asks_, [&](const Ask& ask) { return ask.request == request; });
+namespace {
+
+template <class Ask>
+void come_among(std::vector<Ask>& asks, Id request, Id instead_of) {
+  std::erase_if(asks, [&](const Ask& ask) { return ask.request == request; });
   if (instead_of == kNoId) return;
-  for (Ask& ask : asks_)
+  for (Ask& ask : asks)
     if (ask.request == instead_of) ask.request = request;
+}
+
+}  // namespace
+
+void Rounds::come(Id request, Id instead_of) { come_among(asks_, request, instead_of); }
+void Attempts::come(Id request, Id instead_of) { come_among(asks_, request, instead_of); }
+
+void Attempts::pass(Time first, Time period, Time last, AskMemory& memory) {
+  const Time passes = (last - first) / period + 1;
+  const Time every = (retry_ + period - 1) / period;  // of an ask, in passes
+  const auto due = [&](const Ask& ask) {
+    const Time from = ask.last == kNoTime ? ask.ready : std::max(ask.ready, ask.last + retry_);
+    return from <= first ? 0 : (from - first + period - 1) / period;
+  };
+  using Due = std::pair<Time, std::size_t>;  // pass, place in the order
+  for (std::size_t begin = 0, end = 0; begin < asks_.size(); begin = end) {
+    while (end < asks_.size() && asks_[end].leaf == asks_[begin].leaf) ++end;
+    const std::span<Ask> asks(asks_.begin() + static_cast<std::ptrdiff_t>(begin), end - begin);
+    if (static_cast<Index>(asks.size()) <= most_) {
+      for (Ask& ask : asks)
+        if (const Time at = due(ask); at < passes)
+          ask.last = first + (at + (passes - 1 - at) / every * every) * period;
+      continue;
+    }
+    std::priority_queue<Due, std::vector<Due>, std::greater<>> later;
+    std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
+    for (std::size_t i = 0; i < asks.size(); ++i) later.emplace(due(asks[i]), i);
+    for (Time at = 0; most_ > 0; ++at) {
+      if (ready.empty()) at = std::max(at, later.top().first);
+      if (at >= passes) break;
+      for (; !later.empty() && later.top().first <= at; later.pop()) ready.push(later.top().second);
+      for (Index i = 0; i < most_ && !ready.empty(); ++i, ready.pop()) {
+        asks[ready.top()].last = first + at * period;
+        later.emplace(at + every, ready.top());
+      }
+    }
+  }
+  for (const Ask& ask : asks_)
+    if (memory.last_attempt[ask.request] != ask.last)
+      memory.last_attempt.set(ask.request, ask.last);
 }
 
 }  // namespace evenhand::yunikorn

@@ -6,8 +6,8 @@
 
 namespace evenhand::yunikorn {
 
-Run::Run(const ClusterState& state, const Partition& partition, const Inputs& inputs,
-         AskMemory& asks, Pace& pace, Recorder* recorder)
+Run::Run(const ClusterState& state, Partition& partition, const Inputs& inputs, AskMemory& asks,
+         Pace& pace, Recorder* recorder)
     : decisions(state.width()),
       state_(state),
       part_(partition),
@@ -20,7 +20,6 @@ Run::Run(const ClusterState& state, const Partition& partition, const Inputs& in
       usage_(partition.usage),
       leaving_(partition.leaving),
       rooms_(partition.rooms),
-      taken_(partition.slot.size(), 0),
       outcome_(at(state.requests().rows()), Outcome::kCycleFull),
       missing_(at(state.requests().rows()) * width_, 0),
       places_(at(state.requests().rows()), -1),

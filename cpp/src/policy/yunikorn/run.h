@@ -32,7 +32,7 @@ enum class NoCandidate : std::uint8_t {
 
 class Run {
  public:
-  Run(const ClusterState& state, const Partition& partition, const Inputs& inputs, AskMemory& asks,
+  Run(const ClusterState& state, Partition& partition, const Inputs& inputs, AskMemory& asks,
       Pace& pace, Recorder* recorder);
 
   bool tells = true;  // what the node that lacks least lacks
@@ -123,10 +123,15 @@ class Run {
     rooms_.take(amounts, node);
     taken_at_[node] = steps_;
   }
+  // From here on it is known what may be a victim.
+  void list_victims() {
+    part_.list(state_, set_, rows_);
+    taken_.resize(part_.slot.size(), 0);
+  }
   Id watched() const noexcept { return recorder_ == nullptr ? kNoId : recorder_->slot; }
 
   const ClusterState& state_;
-  const Partition& part_;
+  Partition& part_;
   const Settings& set_;
   const RowSettings& rows_;
   AskMemory& asks_;

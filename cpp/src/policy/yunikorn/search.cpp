@@ -143,13 +143,19 @@ bool Search::within_guarantee(Id queue, ResourceMask types) const {
   return !any_negative(rest, types);
 }
 
+// No guarantee applies to it, whatever leaves, or nothing is a candidate.
+bool Search::in_vain() const {
+  const Resource rest = remaining_guaranteed(ask_.queue);
+  const auto gives = [](double highest) { return highest > kNobody; };
+  return !owed(rest) && (rest.nil || std::ranges::none_of(highest_, gives));
+}
+
 // Could the asker be within its guarantee once all candidates have gone? Each that goes can only
 // help, so they are looked at together.
 bool Search::guarantee_check() {
   const Resource rest = remaining_guaranteed(ask_.queue);
   const ResourceMask types = ask_.resources.types;
-  const bool open = switches_.unguaranteed_types_open || (types & ~rest.types) == 0;
-  if (!rest.nil && open && fit_in_actual(rest, ask_.resources)) return true;
+  if (owed(rest)) return true;
   chosen_.clear();
   for (Id leaf = 0; leaf < world_.queues().rows(); ++leaf)
     if (highest_[leaf] > kNobody)

@@ -9,6 +9,7 @@ void Cycles::shotgun() {
   std::ranges::fill(noted_, 0);
   if (std::ranges::find(set_.policies, PolicyKind::kInterQueue) == set_.policies.end()) return;
   begin(For::kInterQueue);
+  see_victims();
   Column<std::uint8_t> asks(at(part_.queues()), 0);
   for (const Id request : part_.asks) {
     const Id leaf = leaf_of(request);

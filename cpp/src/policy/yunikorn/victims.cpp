@@ -48,6 +48,34 @@ bool Cycles::anything_kept(Id queue) const {
   return false;
 }
 
+// Whether anything might leave for an ask, as far as queues alone say: the priorities of what runs
+// there, and what they use beyond what they keep. O(queues x depth), once for a leaf.
+bool Cycles::might_give(Id request, For what) {
+  const Id leaf = leaf_of(request);
+  if (what == For::kIntraQueue) return part_.lowest[leaf] < part_.ask_priority[request];
+  std::int8_t& may = asks_may_[leaf];
+  if (may >= 0) return may != 0;
+  const auto among = [](std::span<const Id> path, Id queue) {
+    return std::ranges::find(path, queue) != path.end();
+  };
+  const auto gives = [&](Id queue) {
+    for (const Id q : part_.path(queue)) {
+      if (among(part_.path(leaf), q)) return true;
+      bool more = false;
+      for (Size cell = at(q) * width_; cell < (at(q) + 1) * width_; ++cell)
+        more = more || (usage_[cell] > keeps_[cell] && usage_[cell] > dead_[cell]);
+      if (!more) return false;
+    }
+    return true;
+  };
+  may = 0;
+  for (Id q = 0; q < part_.queues() && may == 0; ++q)
+    if (q != leaf && part_.children[q] == part_.children[q + 1] && closed_[q] == 0 &&
+        among(part_.path(q), fence_[leaf]) && gives(q))
+      may = 1;
+  return may != 0;
+}
+
 // The cheapest victims with which the ask fits on a node, none of them in vain; as places in
 // `part_.on_node`.
 bool Cycles::victims_on(Id node, Id request, For what, const Live& live, Column<Index>& out) {
@@ -226,6 +254,8 @@ bool Cycles::victims_for(Id request, For what, Id& node) {
     if (any && q == leaf && what == For::kInterQueue) return false;  // nothing there may leave
     if (any) short_.push_back(over);
   }
+  if (!seen_ && !might_give(request, what)) return false;
+  see_victims();
   Live* live = live_for(request, what);
   if (live == nullptr || !live->any) return false;
   for (const Id q : part_.path(leaf)) asking_[q] = 1;

@@ -21,10 +21,13 @@ World::Groups World::Groups::by(const Column<Id>& group, Id groups, std::span<co
 
 World::World(Queues queues, Held held, NodeRooms nodes, Reserved reserved,
              bool lowest_priority_first)
-    : queues_(std::move(queues)),
-      held_(std::move(held)),
-      nodes_(std::move(nodes)),
-      reserved_(std::move(reserved)) {
+    : World(std::move(queues), std::move(nodes)) {
+  reserved_ = std::move(reserved);
+  put(std::move(held), lowest_priority_first);
+}
+
+World::World(Queues queues, NodeRooms nodes)
+    : queues_(std::move(queues)), nodes_(std::move(nodes)) {
   if (nodes_.order.empty()) {
     nodes_.order.resize(at(nodes_.rows()));
     std::iota(nodes_.order.begin(), nodes_.order.end(), Id{0});
@@ -44,7 +47,10 @@ World::World(Queues queues, Held held, NodeRooms nodes, Reserved reserved,
     effective_max_.push_back(
         min_all(queues_.max[q], parent == kNoId ? Resource{} : effective_max_[parent]));
   }
+}
 
+void World::put(Held held, bool lowest_priority_first) {
+  held_ = std::move(held);
   // Keys of integers: kind, then priority where it counts, then the newest.
   struct Key {
     std::int32_t kind;

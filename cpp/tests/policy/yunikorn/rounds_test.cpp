@@ -96,5 +96,58 @@ TEST(Rounds, OfAnAskThatCameAnewNothingIsCounted) {
   EXPECT_EQ(memory.missed[5], 3);
 }
 
+// What one pass counts: of each leaf the first asks that may look for victims do, at most so many.
+void pass(std::vector<Attempts::Ask>& asks, Index most, Time retry, Time now) {
+  Index left = most;
+  for (std::size_t i = 0; i < asks.size(); ++i) {
+    Attempts::Ask& ask = asks[i];
+    if (i > 0 && asks[i - 1].leaf != ask.leaf) left = most;
+    if (left <= 0 || now < ask.ready || (ask.last != kNoTime && now < ask.last + retry)) continue;
+    ask.last = now;
+    --left;
+  }
+}
+
+TEST(Attempts, OfPassesThatAreLeftOutAreAsOfThoseThatAreNot) {
+  Random random(5);
+  for (int trial = 0; trial < 400; ++trial) {
+    std::vector<Attempts::Ask> asks;
+    for (Id leaf = 0; leaf < 3; ++leaf)
+      for (Id n = random.below(9); n > 0; --n)
+        asks.push_back({static_cast<Id>(asks.size()), leaf, Time{random.below(60)},
+                        random.below(2) == 0 ? kNoTime : Time{random.below(20)}});
+    const Index most = random.below(5);
+    const Time retry = 1 + random.below(24), period = 1 + random.below(7);
+    Attempts attempts;
+    attempts.begin(asks, most, retry);
+    AskMemory memory;
+    Time now = 20;
+    for (int stop = 0; stop < 4; ++stop) {
+      const int passes = 1 + random.below(stop == 3 ? 90 : 9);
+      attempts.pass(now, period, now + (passes - 1) * period, memory);
+      for (int i = 0; i < passes; ++i, now += period) pass(asks, most, retry, now);
+      for (const Attempts::Ask& ask : asks)
+        ASSERT_EQ(memory.last_attempt[ask.request], ask.last) << trial;
+    }
+  }
+}
+
+TEST(Attempts, OfAnAskThatCameAnewAreNone) {
+  Attempts attempts;
+  attempts.begin({{0, 0, 0, kNoTime}, {1, 0, 0, kNoTime}, {2, 0, 11, 10}}, 10, 5);
+  attempts.come(0, kNoId);
+  attempts.come(7, 1);
+  AskMemory memory;
+  attempts.pass(14, 1, 14, memory);
+  EXPECT_EQ(memory.last_attempt[0], kNoTime);
+  EXPECT_EQ(memory.last_attempt[1], kNoTime);
+  EXPECT_EQ(memory.last_attempt[7], 14);
+  EXPECT_EQ(memory.last_attempt[2], 10);  // 15 is the first instant at which it may again
+  attempts.pass(15, 1, 15, memory);
+  EXPECT_EQ(memory.last_attempt[2], 15);
+  attempts.pass(16, 1, 19, memory);
+  EXPECT_EQ(memory.last_attempt[2], 15);
+}
+
 }  // namespace
 }  // namespace evenhand::yunikorn::rounds_test

@@ -88,6 +88,7 @@ struct Tally {
 
 struct Partition;
 class Rounds;
+class Attempts;
 
 class Planner final : public evenhand::Planner {
  public:
@@ -105,6 +106,7 @@ class Planner final : public evenhand::Planner {
 
   void update(Time now, bool keep) override;
   void decide(const Trigger& trigger, Recorder* recorder = nullptr) override;
+  void before(const Delta& delta) override;
   void after(const Delta& delta, Id row) override;
   void passed(Id node, Time first, Time period, Time last) override;
 
@@ -129,7 +131,8 @@ class Planner final : public evenhand::Planner {
   Column<Time> over_quota_since_;  // likewise
   Pace pace_{inputs_.settings.pace, state_, inputs_.victims};
   std::unique_ptr<Partition> partition_;
-  std::unique_ptr<Rounds> rounds_;  // as the last trigger that is repeated has left asks
+  std::unique_ptr<Rounds> rounds_;      // as the last trigger that is repeated has left asks
+  std::unique_ptr<Attempts> attempts_;  // likewise
   bool stale_ = true;
   Decisions decisions_;
   Tally tally_;

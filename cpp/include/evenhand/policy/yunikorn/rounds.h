@@ -54,4 +54,34 @@ class Rounds {
   std::int64_t longest_ = 0;
 };
 
+// Passes of asks that decide nothing, one after the other: which of those that look for victims do
+// so in vain, whenever that is, so that passes may be left out. What changes is when each has last
+// looked for some.
+class Attempts {
+ public:
+  // An ask as a pass has left it. `ready`: from when on it may look for victims. `last`: when it
+  // did; kNoTime: never.
+  struct Ask {
+    Id request, leaf;
+    Time ready, last;
+  };
+
+  // Asks in the order of a pass, leaf by leaf; of each leaf at most so many in a pass. retry > 0.
+  void begin(std::vector<Ask> asks, Index most, Time retry) {
+    asks_ = std::move(asks);
+    most_ = most;
+    retry_ = retry;
+  }
+  void clear() noexcept { asks_.clear(); }
+  // Passes have been left out, from one on until another. O(asks), and O(log n) for each attempt
+  // of a leaf where more than so many ask.
+  void pass(Time first, Time period, Time last, AskMemory& memory);
+  void come(Id request, Id instead_of);  // as Rounds
+
+ private:
+  std::vector<Ask> asks_;
+  Index most_ = 0;
+  Time retry_ = 1;
+};
+
 }  // namespace evenhand::yunikorn

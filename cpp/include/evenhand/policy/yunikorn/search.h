@@ -41,7 +41,8 @@ inline bool may_try(const Waiting& ask, Time delay, Time retry) noexcept {
 }
 
 // Has a reservation been in force for so long that it may be cancelled?
-inline bool outdated(Time age, Time timeout) noexcept { return age > 2 * timeout + 2'000'000; }
+inline Time lasts(Time timeout) noexcept { return 2 * timeout + 2'000'000; }
+inline bool outdated(Time age, Time timeout) noexcept { return age > lasts(timeout); }
 
 // Whether an ask may stand on a node, beyond amounts: what a plug-in answers.
 class Predicates {
@@ -83,6 +84,8 @@ class Search {
 
   // Begins with an ask: who may be a victim of it. The parts below are of the last one.
   void begin(const Ask& ask);
+  // Whether an attempt is sure to fail by guarantees, by a look at queues alone.
+  bool in_vain() const;
   // All steps but the marking, after `begin`. `released`: victims that have gone meanwhile.
   Attempt attempt(bool nodes_tried, const Predicates* predicates = nullptr,
                   std::span<const Id> released = {});
@@ -112,6 +115,11 @@ class Search {
   bool fits(Id node) const { return fit_in(world_.nodes().free.row(node, width_), ask_.resources); }
   bool over_guarantee(Id queue) const;
   bool within_guarantee(Id queue, ResourceMask types) const;
+  bool owed(const Resource& rest) const {  // all that it asks for
+    const bool open =
+        switches_.unguaranteed_types_open || (ask_.resources.types & ~rest.types) == 0;
+    return !rest.nil && open && fit_in_actual(rest, ask_.resources);
+  }
   bool take(Id allocation);
   void put_back(Id allocation) { move(allocation, 1); }
   void move(Id allocation, Amount sign) {

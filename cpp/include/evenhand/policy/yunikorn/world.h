@@ -59,6 +59,9 @@ struct Reserved {  // nodes that asks have reserved
 class World {
  public:
   World(Queues queues, Held held, NodeRooms nodes, Reserved reserved, bool lowest_priority_first);
+  // Without allocations, until they are put.
+  World(Queues queues, NodeRooms nodes);
+  void put(Held held, bool lowest_priority_first);
 
   const Queues& queues() const noexcept { return queues_; }
   const Held& held() const noexcept { return held_; }
