@@ -68,7 +68,8 @@ class BoundPlanner {
   py::dict handed() const;
   py::dict memory() const;
   py::list certificates() const;
-  py::dict trace(const std::string& kind, Id row) const;
+  py::dict trace(const std::string& kind, Id row);
+  py::dict taken();
   py::dict traced(const std::string& kind, Id row, const py::object& nodes, bool main_pass,
                   bool backfill_pass, const std::string& cycle, const py::object& commands);
   py::object shares() const;
@@ -91,6 +92,7 @@ class BoundPlanner {
   std::vector<Trigger::Command> commands_;
   Trigger trigger_;
   std::optional<std::vector<Group>> groups_;  // of a plan: at its update
+  void record(Recorder& recorder);
 };
 
 // One row of a column of settings; nothing where the column is left out.

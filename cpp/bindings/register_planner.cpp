@@ -174,15 +174,25 @@ py::dict BoundPlanner::traced(const std::string& kind, Id row, const py::object&
   return event_columns(recorder, state().width());
 }
 
-py::dict BoundPlanner::trace(const std::string& kind, Id row) const {
+py::dict BoundPlanner::trace(const std::string& kind, Id row) {
   Recorder recorder{kind == "request" ? row : kNoId, kind == "request" ? kNoId : row, {}};
-  {
-    const LongCall call;
-    const std::unique_ptr<Planner> again = planner_->afresh();
-    again->update(again->state().now(), false);
-    again->decide(trigger_, &recorder);
-  }
+  record(recorder);
   return event_columns(recorder, state().width());
+}
+
+py::dict BoundPlanner::taken() {
+  Recorder recorder;
+  recorder.all_taken = true;
+  record(recorder);
+  return event_columns(recorder, state().width());
+}
+
+// Decides again with a recorder, in a planner of its own.
+void BoundPlanner::record(Recorder& recorder) {
+  const LongCall call;
+  const std::unique_ptr<Planner> again = planner_->afresh();
+  again->update(again->state().now(), false);
+  again->decide(trigger_, &recorder);
 }
 
 py::list BoundPlanner::certificates() const {
@@ -279,6 +289,8 @@ void register_planner(py::module_& m) {
       .def("memory", &BoundPlanner::memory, "What the next planner starts with.")
       .def("trace", &BoundPlanner::trace, py::arg("kind"), py::arg("row"),
            "What a \"request\" or an \"allocation\" met, by planning again.")
+      .def("taken", &BoundPlanner::taken,
+           "What was recorded of all that is taken when it was, by planning again once.")
       .def("certificates", &BoundPlanner::certificates,
            "What searches for the least cost were asked, and what proves it, by planning again.")
       .def("traced", &BoundPlanner::traced, py::arg("kind"), py::arg("row"),

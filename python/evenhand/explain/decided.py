@@ -34,7 +34,7 @@ def victims_of_step(facts: Facts, row: int) -> list[int]:
 
 def explain_victim(facts: Facts, row: int) -> Explanation:
     """Explain a preemption, by its row among the decisions."""
-    decision = facts.plan.decisions[row]
+    decision = facts.decision(row)
     column = facts.plan.decisions.column
     operation = int(column("operation")[row])
     beneficiary = decision.beneficiary

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evenhand.plans.decisions import Decision
     from evenhand.plans.plan import Plan
     from evenhand.plans.refusals import Refusal
 
@@ -81,6 +82,7 @@ class Facts:
         self.plan = plan
         #: What operations are called.
         self.work = work
+        self._decisions: dict[int, Decision] = {}
         self.snapshot = plan.snapshot
         self.pools = plan.snapshot.pool_count
         #: Whether the policy knows fair shares; else operations are described in the policy's own words.
@@ -111,6 +113,12 @@ class Facts:
     def worded(self, text: str) -> str:
         """Return words of a template, without what fills it, with operations as they are called."""
         return text if self.work == "operation" else _WORK.sub(self.work, text)
+
+    def decision(self, row: int) -> Decision:
+        """Return a decision by its row; made once."""
+        if row not in self._decisions:
+            self._decisions[row] = self.plan.decisions[row]
+        return self._decisions[row]
 
     def cell(self, table: str, row: int, field: str) -> Any:
         """Return a cell of a row, or one of its settings; None: it has none."""

@@ -95,7 +95,7 @@ def _of_request(facts: Facts, row: int) -> Explanation:
 def _of_victim(facts: Facts, row: int) -> Explanation:
     """Say that work leaves, for whom, by which rule, and what becomes of it."""
     decisions = facts.plan.decisions
-    decision, same = decisions[row], [row]
+    decision, same = facts.decision(row), [row]
     if facts.preempts_operations:  # with all that it has
         own = decisions.column("operation")
         same = [one for one in victims_of_step(facts, row) if own[one] == own[row]]

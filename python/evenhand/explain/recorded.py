@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.reasons import OUTCOMES
+from evenhand.plans.explainable import first_facts
 
 if TYPE_CHECKING:
     from evenhand.explain.facts import Facts
@@ -23,8 +23,18 @@ KINDS = (
 
 def recorded_of_victim(facts: Facts, allocation: int) -> Mapping[str, Mapping[str, Any]]:
     """Return what was recorded when an allocation was taken: names and values by kind."""
-    trace = facts.plan._trace("allocation", allocation)
-    taken = np.flatnonzero(trace["outcome"] == OUTCOMES.index("taken")).tolist()
-    of: Any = trace.get("facts")
-    found = dict(of[taken[0]]) if taken and of is not None else {}
+    found = _found(facts, allocation)
     return {kind: found.get(kind, {}) for kind in KINDS}
+
+
+def _found(facts: Facts, allocation: int) -> Mapping[str, Any]:
+    """Return what was recorded of an allocation: of all victims at once, where the core does that."""
+    plan = facts.plan
+    if not hasattr(plan._core, "taken"):
+        trace = plan._trace("allocation", allocation)
+        return first_facts(trace).get(allocation, {}) if "facts" in trace else {}
+    if allocation in plan._taken or not facts.preempts_operations:
+        return plan._taken.get(allocation, {})
+    owner = np.asarray(facts.snapshot._core.column("allocations", "operation"))
+    same = (row for row in np.flatnonzero(owner == owner[allocation]).tolist() if row in plan._taken)
+    return plan._taken.get(next(same, -1), {})

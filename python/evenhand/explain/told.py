@@ -104,7 +104,7 @@ def rows_of(facts: Facts, what: str, row: int) -> Mapping[str, tuple[str, int]]:
 
 def known_of_victim(facts: Facts, row: int, more: Mapping[str, Any] | None = None) -> Known:
     """Return what is known of a victim by its decision's row: recorded, decided, and of its rows."""
-    decision = facts.plan.decisions[row]
+    decision = facts.decision(row)
     allocation = int(facts.plan.decisions.column("allocation")[row])
     column, served = facts.plan.decisions.column, decision.beneficiary
     lacks = np.maximum(column("needed")[row] - column("free_before")[row], 0)
@@ -123,7 +123,7 @@ def known_of_victim(facts: Facts, row: int, more: Mapping[str, Any] | None = Non
 
 def clauses_of_victim(facts: Facts, row: int) -> Told:
     """Return the clauses of what would have spared a victim and of what chose it, by its decision's row."""
-    says, decision = facts.plan._system.says, facts.plan.decisions[row]
+    says, decision = facts.plan._system.says, facts.decision(row)
     if not says:
         return NOTHING
     known = known_of_victim(facts, row)

@@ -5,13 +5,24 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
+from evenhand.reasons import OUTCOMES
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from evenhand.explain import Explanation
     from evenhand.plans.plan import Plan
 
-__all__ = ["Explainable"]
+__all__ = ["Explainable", "first_facts"]
+
+
+def first_facts(trace: Mapping[str, Any]) -> dict[int, Mapping[str, Any]]:
+    """Return what was recorded of each allocation when it was taken first, of a recorder's columns."""
+    taken = trace["outcome"] == OUTCOMES.index("taken")
+    rows = reversed(np.flatnonzero(taken).tolist())
+    return {int(trace["allocation"][row]): trace["facts"][row] for row in rows}
 
 
 class Explainable:
@@ -30,6 +41,14 @@ class Explainable:
         if (kind, row) not in self._traces:
             self._traces[kind, row] = self._core.trace(kind, row)
         return self._traces[kind, row]
+
+    @cached_property
+    def _taken(self) -> Mapping[int, Mapping[str, Any]]:
+        """What was recorded of each victim when it was taken; the plan is made again once for all.
+
+        By allocation; where operations are preempted as a whole, perhaps of one of its allocations alone.
+        """
+        return first_facts(self._core.taken())
 
     def why(self, name: str | int, *, table: str | None = None) -> Explanation:
         """Explain what the plan says of a name.

@@ -66,11 +66,19 @@ class KeptPlan:
 
     def trace(self, kind: str, row: int) -> Mapping[str, NDArray[Any]]:
         """Plan again, and return all that was looked at for one allocation or request."""
+        events: Mapping[str, NDArray[Any]] = self._once_more().trace(kind, row)
+        return events
+
+    @property
+    def taken(self) -> Any:
+        """Plan again, and return what was recorded of all that is taken; a core may have no such function."""
+        return self._once_more().taken
+
+    def _once_more(self) -> Any:
         if self._again is None:
             policy, snapshot, state, on, given = self._inputs
             self._again = policy.plan(snapshot, state, on, given)._core
-        events: Mapping[str, NDArray[Any]] = self._again.trace(kind, row)
-        return events
+        return self._again
 
     def _mapping(self, name: str) -> Mapping[str, Any]:
         columns: Mapping[str, Any] = self._columns[name]

@@ -52,7 +52,9 @@ struct Event {
   Facts facts{};
 };
 
-// Follows one request (slot = kNoId) or one allocation (request = kNoId).
+// Follows one request (slot = kNoId) or one allocation (request = kNoId); or of every allocation
+// that is taken that it is (where jobs are preempted as a whole, perhaps of one of the job's
+// alone).
 struct Recorder {
   Id request = kNoId, slot = kNoId;
   std::vector<Event> events;
@@ -60,6 +62,7 @@ struct Recorder {
   // Of a request for which victims were looked for: what became of how many running jobs, by
   // outcome; the last time.
   std::array<Index, 256> stood{};
+  bool all_taken = false;
 
   // Counts them anew.
   void stands(const Column<Outcome>& verdicts) {

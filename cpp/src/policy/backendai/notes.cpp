@@ -14,7 +14,18 @@ void put(Facts& facts, const char* name, T number) {
 
 }  // namespace
 
+void Run::report_taken(Recorder& recorder) const {
+  for (const Decision& d : decisions.rows()) {
+    if (d.action != Action::kPreempt) continue;
+    recorder.slot = d.slot;
+    for (const Attempt& a : attempts)
+      if (a.verdict[d.operation] == Outcome::kTaken) report_running(recorder, d.operation, a);
+  }
+  recorder.slot = kNoId;
+}
+
 void Run::report(Recorder& recorder) const {
+  if (recorder.all_taken) return report_taken(recorder);
   const auto [request, slot] = std::pair(recorder.request, recorder.slot);
   const Id operation =
       request != kNoId ? state_.operation_of_request(request) : state_.operation_of(slot);

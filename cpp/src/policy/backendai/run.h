@@ -200,6 +200,7 @@ class Run {
   const Amount* needed_at(const Entry& entry, Id node, const Amount* freed);
 
   // notes.cpp
+  void report_taken(Recorder& recorder) const;
   void report_waiting(Recorder& recorder, const Entry& entry, Outcome outcome) const;
   void report_running(Recorder& recorder, Id operation, const Attempt& attempt) const;
   void note_until(Facts& facts, const Spared& spared) const;

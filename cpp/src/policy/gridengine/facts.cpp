@@ -53,14 +53,18 @@ void Run::note_start(Facts& facts, const Entry& entry) const {
   facts.times.emplace_back("away", between(state_.now(), *entry.at));
 }
 
+void Run::note_provider(Facts& facts, const Provider& p, const Question& question) const {
+  facts.operations.emplace_back("asks", question.entry->operation);
+  facts.numbers.emplace_back("priority", p.priority);
+  facts.numbers.emplace_back("beneficiary_priority", question.entry->priority);
+  note_start(facts, *question.entry);
+}
+
 void Run::note_asked(Attempt& a, const Question& question) {
   a.counted.numbers.emplace_back("preemptees", preemptees_);
   if (watched_ == kNoId || provider_of_[watched_] == kNoId) return;
   const Provider& p = providers_[at(provider_of_[watched_])];
-  a.job.operations.emplace_back("asks", a.operation);
-  a.job.numbers.emplace_back("priority", p.priority);
-  a.job.numbers.emplace_back("beneficiary_priority", question.entry->priority);
-  note_start(a.job, *question.entry);
+  note_provider(a.job, p, question);
   if (part_ != kNoId) a.job.allocations.emplace_back("other", part_);
   if (a.verdict[watched_] == Outcome::kActionNotAllowed) note_action(a.job, p, question);
 }
@@ -88,6 +92,21 @@ void Run::note_candidates(Attempt& a, const Question& question) {
   note_action(a.job, **found, question);
 }
 
+// Of every job that is taken what is noted of a watched one.
+void Run::note_victims(Attempt& a, const Column<Provider*>& victims, const Question& question) {
+  const Column<Provider*> all = candidates_for(question);
+  std::vector<Size> places(at(state_.operations().rows()));
+  for (Size i = 0; i < all.size(); ++i) places[at(all[i]->operation)] = i + 1;
+  for (const Provider* p : victims) {
+    Facts facts;
+    note_provider(facts, *p, question);
+    facts.numbers.emplace_back("place", code(places[at(p->operation)]));
+    facts.numbers.emplace_back("candidates", code(all.size()));
+    note_action(facts, *p, question);
+    a.jobs.emplace_back(p->operation, std::move(facts));
+  }
+}
+
 void Run::note_wanted(Attempt& a, Index wanted) const {
   a.counted.numbers.emplace_back("wanted", wanted);
   a.counted.numbers.emplace_back("enough", wanted + preemptees_);
@@ -96,7 +115,7 @@ void Run::note_wanted(Attempt& a, Index wanted) const {
 
 // What of all that is to start there is missing, where an allocation is that leaves for it; of what
 // the cluster shares only what its job gives back.
-void Run::note_lacks(Attempt& a, const Entry& entry, const Decision& made, const Amount* need,
+void Run::note_lacks(Facts& facts, const Entry& entry, const Decision& made, const Amount* need,
                      const Amount* free, View<const Amount> given) const {
   const auto there = std::ranges::count(placed_, made.node, &Placement::node);
   const Index copies = std::max<Index>(there, 1);
@@ -112,10 +131,10 @@ void Run::note_lacks(Attempt& a, const Entry& entry, const Decision& made, const
     missing[r] = lacks;
     any = true;
   }
-  a.job.numbers.emplace_back("placed", !placed_.empty());
-  a.job.numbers.emplace_back("uses_node", uses);
-  if (any && !placed_.empty()) a.job.amounts.emplace_back("missing", std::move(missing));
-  if (made.grace > 0) a.job.times.emplace_back("grace", made.grace);
+  facts.numbers.emplace_back("placed", !placed_.empty());
+  facts.numbers.emplace_back("uses_node", uses);
+  if (any && !placed_.empty()) facts.amounts.emplace_back("missing", std::move(missing));
+  if (made.grace > 0) facts.times.emplace_back("grace", made.grace);
 }
 
 // O: jobs that leave for one, by this run or already.
@@ -222,7 +241,48 @@ void Run::note_unseen(Facts& facts, Id operation, std::span<const Column<Id>> le
   facts.operations.emplace_back("served_operation", state_.operation_of_request(served));
 }
 
+void Run::report_taken(Recorder& recorder) const {
+  const std::vector<Column<Id>> leaving = leaving_for();
+  std::vector<const Decision*> made(at(state_.slots()));
+  for (const Decision& d : decisions.rows())
+    if (d.action == Action::kPreempt) made[at(d.slot)] = &d;
+  const auto push = [&](Id slot, Id asks) -> Facts& {
+    recorder.events.push_back({state_.node_of(slot), Stage::kSchedulingRun, Outcome::kTaken,
+                               state_.operation_of(slot), asks, slot, Column<Amount>(width_, 0)});
+    return recorder.events.back().facts;
+  };
+  for (const Attempt& a : attempts) {
+    std::vector<const Facts*> of(at(state_.operations().rows()));
+    for (const auto& [operation, facts] : a.jobs) of[at(operation)] = &facts;
+    for (const auto& [slot, own] : a.slots) {
+      Facts& facts = push(slot, a.request);
+      append_facts(facts, a.counted);
+      append_facts(facts, *of[at(state_.operation_of(slot))]);
+      append_facts(facts, a.job);
+      append_facts(facts, own);
+      facts.numbers.emplace_back("order", code(a.order));
+      if (a.request == kNoId) continue;
+      const Column<Id>& jobs = leaving[at(state_.operation_of_request(a.request))];
+      if (!jobs.empty()) facts.jobs.emplace_back("victims", jobs);
+    }
+  }
+  for (Id slot = 0; slot < static_cast<Id>(made.size()); ++slot)
+    if (made[at(slot)] != nullptr && subordination_.verdict(slot).outcome == Outcome::kTaken &&
+        subordination_.stops(made[at(slot)]->operation))
+      note_stops(push(slot, kNoId), slot);
+}
+
+// Which job of its queue stops first.
+void Run::note_stops(Facts& facts, Id slot) const {
+  const Subordinates& s = set_.subordinates;
+  const Id own = subordination_.queue_of(slot);
+  if (own == kNoId || s.parent[own] == kNoId) return;
+  facts.words.emplace_back("own_queue", s.names[at(own)]);
+  facts.numbers.emplace_back("longest", s.longest[own]);
+}
+
 void Run::report(Recorder& recorder) const {
+  if (recorder.all_taken) return report_taken(recorder);
   const auto [request, slot] = std::pair(recorder.request, recorder.slot);
   const Id operation =
       request != kNoId ? state_.operation_of_request(request) : state_.operation_of(slot);
@@ -268,12 +328,7 @@ void Run::report(Recorder& recorder) const {
     push(state_.node_of(slot), outcome, kNoId, zero,
          {outcome, count.queue, kNoTime, count.count, count.most});
   } else if (subordination_.stops(operation)) {
-    Facts& facts = push(state_.node_of(slot), outcome, kNoId, zero, {}).facts;
-    const Subordinates& s = set_.subordinates;
-    const Id own = subordination_.queue_of(slot);
-    if (own == kNoId || s.parent[own] == kNoId) return;
-    facts.words.emplace_back("own_queue", s.names[at(own)]);
-    facts.numbers.emplace_back("longest", s.longest[own]);
+    note_stops(push(state_.node_of(slot), outcome, kNoId, zero, {}).facts, slot);
   }
 }
 

@@ -273,9 +273,11 @@ Outcome Run::preempt(Entry& entry, std::span<const Id> named, Asked action, bool
     if (!some) return Outcome::kMaxPreemptees;
     victims.resize(at(static_cast<Id>(left)));
     placed_.clear();
+    if (all_taken_) note_victims(*attempt, victims, question);
     take(entry, victims, reason);
     return Outcome::kMaxPreemptees;
   }
+  if (all_taken_) note_victims(*attempt, victims, question);
   for (const Provider* p : victims) give(*p, 1);
   place(entry, state_.now(), true);  // where it will start, as it looks now
   for (const Provider* p : victims) give(*p, -1);
@@ -313,10 +315,15 @@ void Run::take(Entry& entry, std::span<Provider* const> victims, Reason reason) 
   begin_at_ = 0;
   Wanted wanted;
   if (set_.keep_resources) wanted = wanted_of(entry, victims);
-  Column<Amount> limit(width_), given(width_, 0), free;  // of the recorder's job
-  Decision made{};
-  const Amount* need = nullptr;
+  struct Noted {
+    Decision made;
+    const Amount* need;
+    Column<Amount> free;
+  };
+  Column<Amount> limit(width_);
   for (Provider* p : victims) {
+    std::vector<Noted> noted;  // what is recorded of its allocations
+    Column<Amount> given(width_, 0);
     p->claimed = true;
     subordination_.leaves(p->operation);
     pace_.took(state_, p->operation);
@@ -360,20 +367,20 @@ void Run::take(Entry& entry, std::span<Provider* const> victims, Reason reason) 
       const bool used = node == kNoId || found != placed_.end();
       add(d, {freed_.data(), scratch_.data(), used ? unit.need : nullptr,
               state_.operation_usage(p->operation), kept_.data()});
-      if (p->operation == watched_)
+      if (p->operation == watched_ || all_taken_)
         for (Size r = 0; r < width_; ++r) given[r] += freed_[r];
-      if (slot == watched_slot_) {
-        made = d;
-        need = used ? unit.need : nullptr;
-        free = scratch_;
-      }
+      if (slot == watched_slot_ || all_taken_)
+        noted.push_back({d, used ? unit.need : nullptr, scratch_});
       ++tally.victims;
       const Time end = ends(slot);
       calendar_.give(node, freed_.data(), now, end);
       if (stops(p->mode)) calendar_.take(node, kept_.data(), end, kForever);
     }
-    if (p->operation == watched_)
-      note_lacks(attempts.back(), entry, made, need, free.data(), given);
+    for (const Noted& one : noted) {
+      Facts& facts = all_taken_ ? attempts.back().slots.emplace_back(one.made.slot, Facts{}).second
+                                : attempts.back().job;
+      note_lacks(facts, entry, one.made, one.need, one.free.data(), given);
+    }
   }
   occupy(entry, now, after(now, entry.duration));
 }

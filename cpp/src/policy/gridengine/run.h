@@ -143,6 +143,8 @@ struct Attempt {
   Facts counted{};            // of all of it
   Facts job{};                // of the recorder's allocation, and its job
   Order order = Order::kFewest;
+  // Of each job and allocation that is taken, where all are recorded.
+  std::vector<std::pair<Id, Facts>> jobs{}, slots{};
 };
 
 // Room of managed licences that a job takes, for the other clusters.
@@ -174,6 +176,7 @@ class Run {
 
   // What the recorder's request or allocation met.
   void report(Recorder& recorder) const;
+  void report_taken(Recorder& recorder) const;
 
   // Commands: refused, or remembered.
   void accept(std::span<const Trigger::Command> commands);
@@ -333,11 +336,14 @@ class Run {
 
   // facts.cpp
   void note_part(const Provider& provider);
+  void note_provider(Facts& facts, const Provider& p, const Question& question) const;
   void note_asked(Attempt& attempt, const Question& question);
+  void note_victims(Attempt& attempt, const Column<Provider*>& victims, const Question& question);
+  void note_stops(Facts& facts, Id slot) const;
   void note_candidates(Attempt& attempt, const Question& question);
   void note_action(Facts& facts, const Provider& provider, const Question& question) const;
   void note_wanted(Attempt& attempt, Index wanted) const;
-  void note_lacks(Attempt& attempt, const Entry& entry, const Decision& made, const Amount* need,
+  void note_lacks(Facts& facts, const Entry& entry, const Decision& made, const Amount* need,
                   const Amount* free, View<const Amount> given) const;
   void note_start(Facts& facts, const Entry& entry) const;
   void note_entry(Event& event, const Entry& entry, const Entry& lacking) const;
@@ -380,8 +386,9 @@ class Run {
   // Whether it matters when what runs is to end: else nothing but what happens, and reservations of
   // others, makes a later run decide otherwise.
   bool looks_ahead_;
-  bool only_grows_ = false;       // what has room now has it for as long as it runs
-  bool record_, closed_ = false;  // closed_: a suspended queue was in the way of the last placing
+  bool only_grows_ = false;  // what has room now has it for as long as it runs
+  bool record_, all_taken_,
+      closed_ = false;  // closed_: a suspended queue was in the way of the last placing
   Id watched_slot_ = kNoId, watched_ = kNoId;  // the recorder's allocation, and its job
   Id part_ = kNoId;                            // another part of that job for which it is spared
   Size width_;

@@ -334,7 +334,7 @@ void Run::note_taken(Facts& facts, const JobRequest& job_request, Id job,
 // choice, nor where the dry run does not say which (`unsaid`).
 void Run::note(const JobRequest& job_request, const Column<Index>& candidates, const Choice* choice,
                bool unsaid) {
-  if (recorder_ == nullptr || recorder_->slot == kNoId) return;
+  if (!follows_running()) return;
   const auto has = [](const Column<Index>& in, Index i) {
     return std::ranges::find(in, i) != in.end();
   };
@@ -342,14 +342,16 @@ void Run::note(const JobRequest& job_request, const Column<Index>& candidates, c
   const Id job = workspace.state.operation_of_request(request);
   const auto runs_on = [this](Index i) { return !of(i).leaves; };
   for (const Index i : candidates) {
-    if (!follows(of(i)) || !runs_on(i)) continue;
-    const Outcome outcome = choice != nullptr && has(choice->victims, i) ? Outcome::kTaken
+    const bool taken = choice != nullptr && has(choice->victims, i);
+    if (!(follows(of(i)) || (taken && recorder_->all_taken)) || !runs_on(i)) continue;
+    const Outcome outcome = taken ? Outcome::kTaken
                             : choice != nullptr && has(choice->considered, i)
                                 ? off_or_spare(of(i), *choice)
                             : !may_help(job_request, of(i)) ? Outcome::kFreesNothingUseful
                             : choice == nullptr             ? Outcome::kNoStartInStage
                                                             : Outcome::kSparedFitsWithout;
     event(first_node(of(i)), outcome, job, request, {});
+    if (recorder_->all_taken) recorder_->events.back().slot = workspace.slots(of(i)).front();
     Facts& facts = recorder_->events.back().facts = compared(job, of(i));
     if (outcome == Outcome::kTaken) note_taken(facts, job_request, job, of(i));
     if (outcome == Outcome::kFreesNothingUseful && matters(workspace, job_request, of(i)))
@@ -378,7 +380,7 @@ void Run::note(const JobRequest& job_request, const Column<Index>& candidates, c
 // Likewise, where a job is placed over those that share their cpus with it.
 void Run::note_sharing(const JobRequest& job_request, const Column<Index>& candidates,
                        const Column<Index>& victims, const std::vector<Spot>& spots) {
-  if (recorder_ == nullptr || recorder_->slot == kNoId) return;
+  if (!follows_running()) return;
   Choice choice;
   choice.spots = spots;
   choice.victims = victims;

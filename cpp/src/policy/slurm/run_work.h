@@ -348,6 +348,9 @@ class Run {
     return recorder_ != nullptr && recorder_->slot != kNoId &&
            std::ranges::find(workspace.slots(job), recorder_->slot) != workspace.slots(job).end();
   }
+  bool follows_running() const {
+    return recorder_ != nullptr && (recorder_->slot != kNoId || recorder_->all_taken);
+  }
   bool follows_request(Id request) const {
     return recorder_ != nullptr && recorder_->request == request;
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "evenhand/starve/relation.h"
+
 namespace evenhand::ytsaurus {
 namespace {
 
@@ -32,12 +34,26 @@ void RecordingObserver::before(Workspace& workspace, const NodeWork&, Stage) {
 
 void RecordingObserver::after(Workspace& workspace, const NodeWork& work, Stage stage,
                               Level lowest) {
+  if (recorder_->all_taken) return all_taken_after(workspace, work, stage);
   if (recorder_->request != kNoId) request_after(workspace, work, stage);
   if (recorder_->slot != kNoId && workspace.state.node_of(recorder_->slot) == work.node())
     allocation_after(workspace, work, stage, lowest);
 }
 
+void RecordingObserver::all_taken_after(const Workspace& workspace, const NodeWork& work,
+                                        Stage stage) {
+  const auto& rows = workspace.decisions.rows();
+  for (std::size_t i = decisions_before_; i < rows.size(); ++i) {
+    if (rows[i].action != Action::kPreempt) continue;
+    recorder_->slot = rows[i].slot;
+    add(work, workspace, stage, Outcome::kTaken);
+    if (is_preemptive(stage)) add_place(workspace, work);
+  }
+  recorder_->slot = kNoId;
+}
+
 void RecordingObserver::backed_off(Workspace& workspace, const NodeWork& work) {
+  if (recorder_->all_taken) return;
   if (recorder_->request != kNoId) {
     pending_before_ = workspace.pending(recorder_->request);
     if (!barred(workspace, work, Stage::kPreemptive)) {
@@ -96,8 +112,15 @@ double RecordingObserver::spared_within(const Workspace& workspace, const Decisi
   if (taken.group == Group::kNonPreemptible ||
       !std::ranges::all_of(workspace.given.groups, computed))
     return 0;
+  // Of what it wants and has no share of it has all the share, and nothing is within a part of
+  // that.
+  const Id element = workspace.pools() + taken.operation;
+  const double *fair = workspace.last.fair_share(element),
+               *wants = workspace.last.demand_share(element);
+  for (std::size_t r = 0; r < workspace.state.width(); ++r)
+    if (fair[r] <= kShareTolerance && wants[r] > fair[r] + kShareTolerance) return 0;
   if (taken.stage == Stage::kPreemptive) return workspace.settings.preemption_threshold;
-  const auto e = static_cast<std::size_t>(workspace.pools() + taken.operation);
+  const auto e = static_cast<std::size_t>(element);
   const bool aggressive = workspace.last.starvation.effective.allow_aggressive[e] != 0;
   if (taken.stage != Stage::kAggressive || !aggressive) return 0;
   return workspace.settings.aggressive_preemption_threshold;

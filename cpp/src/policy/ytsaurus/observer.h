@@ -32,6 +32,7 @@ class RecordingObserver {
   void add_exposure(const Workspace& workspace, Id operation);
   // Outcomes that no stage can change; false if there is none.
   bool barred(Workspace& workspace, const NodeWork& work, Stage stage);
+  void all_taken_after(const Workspace& workspace, const NodeWork& work, Stage stage);
   void request_after(Workspace& workspace, const NodeWork& work, Stage stage);
   void allocation_after(Workspace& workspace, const NodeWork& work, Stage stage, Level lowest);
   Outcome left_alone(Workspace& workspace, const NodeWork& work, Stage stage, Level lowest) const;

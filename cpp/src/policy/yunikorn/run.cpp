@@ -270,7 +270,7 @@ void Run::preempt(Id place, Id request, Id node, Stage stage, Reason reason) {
   add_usage(part_.queue[place], gives, -1);
   for (const Id q : part_.path(part_.queue[place]))
     for (Size r = 0; r < width_; ++r) leaving_[at(q) * width_ + r] += gives[r];
-  if (watched() == slot) record_slot(request, Outcome::kTaken);
+  if (records_taken(slot)) record_slot(slot, request, Outcome::kTaken, {});
 }
 
 // The node waits for its victims to go; nothing else is placed there.
@@ -370,8 +370,7 @@ void Run::record(Id request, Outcome why, Id node) {
     add_maximum(recorder_->events.back().facts, queue, part_.row(usage_, queue), need(request));
 }
 
-void Run::record_slot(Id request, Outcome why, Spared spared) {
-  const Id slot = recorder_->slot;
+void Run::record_slot(Id slot, Id request, Outcome why, Spared spared) {
   recorder_->events.push_back({state_.node_of(slot), Stage::kPreemptionCycle, why,
                                state_.operation_of(slot), request, slot, Column<Amount>(width_, 0),
                                spared});

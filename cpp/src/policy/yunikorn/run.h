@@ -86,7 +86,10 @@ class Run {
   void release(Id request, Id node, Stage stage);
   void fail(Id request, Outcome why);
   void record(Id request, Outcome why, Id node = kNoId);  // where it lacked least
-  void record_slot(Id request, Outcome why, Spared spared = {});
+  void record_slot(Id request, Outcome why, Spared spared = {}) {
+    record_slot(recorder_->slot, request, why, spared);
+  }
+  void record_slot(Id slot, Id request, Outcome why, Spared spared);
   // Of what was recorded last, if it is of this request and allocation; else nullptr.
   Facts* last_fact(Id request, Id slot);
   void add_maximum(Facts& facts, Id queue, const Amount* used, const Amount* wants) const;
@@ -129,6 +132,9 @@ class Run {
     taken_.resize(part_.slot.size(), 0);
   }
   Id watched() const noexcept { return recorder_ == nullptr ? kNoId : recorder_->slot; }
+  bool records_taken(Id slot) const noexcept {
+    return recorder_ != nullptr && (recorder_->all_taken || recorder_->slot == slot);
+  }
 
   const ClusterState& state_;
   Partition& part_;

@@ -1,0 +1,93 @@
+"""What explanations trace is kept with the plan: of all victims at once, of others once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.explain.facts import Facts
+from evenhand.explain.recorded import recorded_of_victim
+from evenhand.plans import Plan
+from evenhand.plans.explainable import first_facts
+from evenhand.plans.kept import KeptPlan
+from tests.properties.concluding import look_at
+from tests.properties.explaining import SYSTEMS
+from tests.unit.why.test_letters import POLICIES, data
+
+PLANS = 40
+
+
+class Counting:
+    """A core that counts how often it plans again."""
+
+    def __init__(self, core: Any) -> None:
+        self.core, self.calls = core, Counter[str]()
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("trace", "taken"):
+            self.calls[name] += 1
+        return getattr(self.core, name)
+
+
+def counting(which: str) -> tuple[Plan, Counter[str]]:
+    made = eh.plan(eh.Snapshot.from_dict(data()), POLICIES[which])
+    core = Counting(made._core)
+    return eh.Plan(made.snapshot, made.policy, core, made.state_before, made.on, made.given), core.calls
+
+
+@pytest.mark.parametrize("which", ["slurm", "gridengine", "backendai", "yunikorn"])
+def test_all_victims_take_one_plan_more_and_a_second_question_none(which: str) -> None:
+    made, calls = counting(which)
+    victims = [d.allocation for d in made.decisions.victims]
+    told = [made.why(name, table="allocations") for name in victims]
+    calls.pop("trace", None)
+    before = made._taken
+    assert [made.why(name, table="allocations") for name in victims] == told
+    assert [made.letter(name).code for name in victims] == [one.code for one in told]
+    assert made._taken is before
+    assert not calls["trace"]
+
+
+@pytest.mark.parametrize("which", ["slurm", "gridengine", "backendai", "yunikorn"])
+def test_a_second_question_about_what_waits_or_stays_takes_no_plan(which: str) -> None:
+    made, calls = counting(which)
+    names = [("kept-1", "allocations"), ("big-r", "requests")]
+    told = [made.why(name, table=table) for name, table in names]
+    once = calls["trace"]
+    assert once <= len(names)
+    assert [made.why(name, table=table) for name, table in names * 10] == told * 10
+    assert calls["trace"] == once
+
+
+def same(one: Any, other: Any) -> bool:
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    return np.array_equal(one, other) if isinstance(one, np.ndarray) else bool(one == other)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_of_all_victims_at_once_the_same_is_recorded_as_of_each_alone(system: str) -> None:
+    looked = 0
+
+    def look(plan: Plan) -> None:
+        nonlocal looked
+        rows = {str(name): row for row, name in enumerate(plan.snapshot.names("allocations"))}
+        for name in (str(d.allocation) for d in plan.decisions.victims):
+            alone = first_facts(plan._core.trace("allocation", rows[name])).get(rows[name], {})
+            found = recorded_of_victim(Facts(plan), rows[name])
+            assert same({kind: alone.get(kind, {}) for kind in found}, found), name
+            looked += 1
+
+    look_at(system, PLANS, 0, look)
+    assert looked
+
+
+def test_a_plan_of_another_process_explains_its_victims_as_before() -> None:
+    made = eh.plan(eh.Snapshot.from_dict(data()), POLICIES["slurm"])
+    kept = eh.Plan(made.snapshot, made.policy, KeptPlan(made), None, None, made.given)
+    assert kept.why("old-1") == made.why("old-1")
+    assert kept.letter("old") == made.letter("old")
