@@ -85,20 +85,24 @@ def amounts_text(
 
 
 def explanation_text(explanation: Explanation, room: int = _WIDTH, glyphs: Glyphs = UNICODE) -> str:
-    """Return the sentences of an explanation, a line each, and its amounts as aligned columns."""
-    amounts = amounts_text(explanation.amounts, explanation.units, room, glyphs)
-    return "\n".join([*explanation.sentences, *(["", amounts] if amounts else [])])
+    """Return sentences of an explanation, a line each, its amounts as aligned columns, and the rest."""
+    lead, amounts = explanation.lead, amounts_text(explanation.amounts, explanation.units, room, glyphs)
+    rest = explanation.sentences[len(lead) :]
+    return "\n".join([*lead, *(["", amounts] if amounts else []), *(["", *rest] if rest else [])])
 
 
 def explanation_html(explanation: Explanation) -> str:
     """Return an explanation as HTML: its sentences, then its amounts and what was tried, both folded."""
-    first, *rest = (markup.safe(sentence) for sentence in explanation.sentences)
-    body = f"<div><b>{first}</b></div>" + "".join(f"<div>{sentence}</div>" for sentence in rest)
+    first, *others = (markup.safe(sentence) for sentence in explanation.lead)
+    body = f"<div><b>{first}</b></div>" + "".join(f"<div>{sentence}</div>" for sentence in others)
     parts = [markup.header(clean(explanation.name), explanation.code), body]
+    more = [markup.safe(sentence) for sentence in explanation.sentences[len(explanation.lead) :]]
     if explanation.amounts:
         heads, rows = _cells(explanation.amounts, explanation.units)
         table = markup.table(heads, rows, numbers=range(1, len(heads)))
         parts.append(markup.fold("amounts", table))
+    if more:
+        parts.append(markup.fold("more", "".join(f"<div>{sentence}</div>" for sentence in more)))
     if explanation.looked_at:
         heads = ["times", "stage", "outcome", "node", "request", "missing"]
         looked = [

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 __all__ = ["Claim", "Explanation", "claims"]
@@ -33,6 +35,10 @@ class Claim:
         return {"code": self.code, "sentence": self.sentence, "numbers": dict(self.numbers)}
 
 
+_SENTENCES, _WORDS = 4, 90
+_ENDS = re.compile(r"\.(?= [A-Z]|$)")
+
+
 def claims(code: str, sentences: Iterable[str], numbers: Mapping[str, Any]) -> tuple[Claim, ...]:
     """Return sentences as claims: the first has the code and the numbers of the whole, others are details."""
     first, *rest = sentences
@@ -44,7 +50,7 @@ class Explanation:
     """Why something was decided, or was not.
 
     It begins with one sentence: what, for whom, by which rule, and what would have changed it where that
-    is one comparison. Others follow, and a table of the amounts that were compared.
+    is one comparison. A few others follow, a table of the amounts that were compared, and more sentences.
 
     Attributes
     ----------
@@ -88,8 +94,18 @@ class Explanation:
         return self.claims[0].sentence if self.claims else ""
 
     @property
+    def lead(self) -> tuple[str, ...]:
+        """The sentences that stand before the amounts: the first ones, at most four, of at most 90 words."""
+        if not self.amounts:
+            return self.sentences
+        words = list(accumulate(len(text.split()) for text in self.sentences))
+        ends = list(accumulate(len(_ENDS.findall(text)) for text in self.sentences))
+        many = sum(w <= _WORDS and e <= _SENTENCES for w, e in zip(words, ends, strict=True))
+        return self.sentences[: max(many, 1)]
+
+    @property
     def text(self) -> str:
-        """The sentences, a line each, and the amounts as aligned columns."""
+        """The first sentences, a line each, the amounts as aligned columns, and what else there is to say."""
         from evenhand.display.explanations import explanation_text
 
         return explanation_text(self)
