@@ -25,7 +25,6 @@ KINDS = {
         "preemption: the only one",
         "preemption: within the threshold",
         "resource_limits_violated: within its limits",
-        "resource_overcommit: on a larger node",
     },
     "yunikorn": {
         "below_ideal_share: a queue within gives nothing",

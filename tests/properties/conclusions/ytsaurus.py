@@ -56,21 +56,6 @@ def _for_element(plan: Plan, element: str, reason: str) -> bool:
     )
 
 
-@tries("allocations", "resource_overcommit", system=_YT)
-def _on_a_larger_node(case: Case) -> Conclusions:
-    made = next(d for d in case.plan.decisions.victims if str(d.allocation) == case.name)
-    row = list(case.plan.decisions).index(made)
-    lacks = case.plan.decisions.column("free_before")[row]
-    quantum = case.plan.snapshot.quantum
-
-    def change(data: Data) -> None:
-        capacity = case.row(data, "nodes", made.node)["capacity"]
-        for r, name in enumerate(case.plan.snapshot.resources):
-            capacity[name] = capacity.get(name, 0) + max(-float(lacks[r]), 0) * quantum[name]
-
-    yield "on a larger node", lambda: not case.leaves(case.again(change), reason=case.said.code)
-
-
 @tries("allocations", "graceful_preemption", system=_YT)
 def _of_normal_mode(case: Case) -> Conclusions:
     if case.numbers.get("preemption_mode") == "graceful":

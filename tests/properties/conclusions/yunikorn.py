@@ -100,7 +100,12 @@ def _once_it_may(case: Case) -> Conclusions:
         again: Callable[[], Plan] = lambda: case.again(case.at(told["again_from"]), case.plan.state)  # noqa: E731
         yield (
             "again_from",
-            lambda: not any("retry" in one.get("compared", {}) for one in case.outcomes(again())),
+            lambda: (
+                not any(  # of several copies the next meets what the first has just tried
+                    one.get("compared", {}).get("last_attempt", told["again_from"]) < told["again_from"]
+                    for one in case.outcomes(again())
+                )
+            ),
         )
 
 
@@ -168,11 +173,13 @@ def _nothing_else_might_leave(case: Case) -> Conclusions:
                     row["required_node"] = row["node"]
 
         request = case.served()[1]
+        left = {str(d.allocation) for d in case.plan.decisions.victims}  # by other copies of it, too
         yield (
             "nothing else",
             lambda: (
                 not any(
                     str(d.node) == str(node)
+                    and str(d.allocation) not in left
                     and d.beneficiary is not None
                     and str(d.beneficiary.request) == request
                     and d.reason == case.said.code

@@ -308,6 +308,12 @@ SAYS: Final = {
     ),
     ("request", "no_room_even_with_victims"): (
         Clause(
+            "{missing} is missing on the node that comes nearest, beside what is reserved there and with what"
+            " {candidates} {candidates:one session|sessions} would give back that may be preempted for it",
+            ("candidates",),
+            {"preemptor_room": "reserved"},
+        ),
+        Clause(
             "even if the one session left that may be preempted for it, {missing} would be missing on the"
             " node that comes nearest",
             ("candidates",),

@@ -83,9 +83,6 @@ SAYS: Final = {
     ),
     # What would have spared it.
     ("victim", "resource_limits_violated"): (Clause("; within these limits nothing would leave for them"),),
-    ("victim", "resource_overcommit"): (
-        Clause("; on a node with that much more it would not leave for that"),
-    ),
     ("victim", "graceful_preemption"): (
         Clause(
             "; with preemption_mode normal it would not leave for that",
