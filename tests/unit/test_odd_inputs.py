@@ -171,6 +171,13 @@ def test_what_is_no_name_is_the_name_of_no_node(node: Any) -> None:
         eh.plan(snapshot, eh.policies.YTsaurus(), on=eh.Heartbeat(node))
 
 
+def test_a_request_to_what_is_no_adapter_is_refused(tmp_path: Path) -> None:
+    """Not asked for its policy first."""
+    adapter: Any = {"a": [1]}
+    with pytest.raises(eh.adapters.AdapterError, match="is not an adapter"):
+        eh.act.preempt("9", ["2"], adapter=adapter, journal=tmp_path / "journal")
+
+
 def test_an_adapter_without_a_text_is_refused(tmp_path: Path) -> None:
     adapter: Any = _Unreadable()
     with pytest.raises(eh.EvenhandError, match="_Unreadable"):

@@ -99,7 +99,6 @@ def preempt(
     -----
     Who asks, and with which rights, is what the cluster says of the user of this process.
     """
-    rules = policy if policy is not None else rules_of(adapter)
     with Driver(
         adapter,
         journal,
@@ -111,6 +110,7 @@ def preempt(
         plans=plans,
         keep_plans=keep_plans,
     ) as driver:
+        rules = policy if policy is not None else rules_of(driver.adapter)
         driver.act(request(driver, rules, consumer, providers, action=action, force=force))
         return driver.report
 
