@@ -249,13 +249,21 @@ def test_demo_has_pools_and_operations_above_and_below_their_share() -> None:
         ({"nodes": 0}, "nodes is at least 1"),
         ({"resources": ("cpu", "disk")}, "among cpu, memory, gpu, user_slots"),
         ({"resources": ("gpu",)}, "include cpu"),
-        ({"utilization": 1.5}, "utilization is above 0"),
+        ({"utilization": 1.5}, "utilization is at least 0.001 and at most 1"),
+        ({"utilization": 0.000999}, "utilization is at least 0.001 and at most 1"),
+        ({"utilization": 5e-324}, "utilization is at least 0.001 and at most 1"),
         ({"contention": 0.5}, "contention is at least utilization"),
     ],
 )
 def test_parameters_out_of_range_are_refused(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         synthetic.columns(seed=1, **parameters)
+
+
+@pytest.mark.parametrize("utilization", [0.001, 1.0])
+def test_the_ends_of_utilization_are_taken(utilization: float) -> None:
+    rows = synthetic.columns(operations=50, allocations=400, nodes=10, utilization=utilization, seed=1)
+    assert len(rows["allocations"]["name"]) == 400
 
 
 DEMO = "e9fd489f8fc38e1558f892bc38077f8e85930b1059c5fee3764de71ee91d881a"

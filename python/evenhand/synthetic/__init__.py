@@ -93,7 +93,7 @@ def cluster(
         Demand of cpu in units of the capacity, at least `utilization`. Gangs,
         which wait as a whole, can lift it in clusters of few operations.
     utilization : float
-        Usage of cpu in units of the capacity, in (0, 1]. It comes out lower
+        Usage of cpu in units of the capacity, in [0.001, 1]. It comes out lower
         where few allocations run on a node and do not fill it.
     seed : int
         Seed of the generator.
@@ -315,7 +315,7 @@ def _check(
             set(resources) <= set(RESOURCES) and len(set(resources)) == len(resources)
         ),
         "resources include cpu": "cpu" in resources,
-        f"utilization is above 0 and at most 1, not {utilization}": 0 < utilization <= 1,
+        f"utilization is at least 0.001 and at most 1, not {utilization}": 0.001 <= utilization <= 1,
         f"contention is at least utilization, not {contention}": contention >= utilization,
         f"contention is at most 1000, not {contention}": contention <= 1000,
     }
