@@ -122,10 +122,36 @@ def _waiting(draw: st.DrawFn) -> Plan:
     return eh.plan(eh.Snapshot.from_dict(data), policy, as_if_waiting="1h")
 
 
+@st.composite
+def _tiers(draw: st.DrawFn) -> Plan:
+    """Jobs of three partitions or QOS under Slurm: some may preempt others, and some are requeued."""
+    data = draw(_full())
+    names = ("low", "mid", "high")
+    for row in data["operations"]:
+        row |= {"partition": draw(st.sampled_from(names)), "qos": draw(st.sampled_from(names))}
+        row["kind"] = draw(st.sampled_from(["batch", "batch", "interactive"]))
+        if not draw(st.integers(0, 2)):
+            row["settings"] = {"requeue": draw(st.booleans())}
+    modes = st.sampled_from(["REQUEUE", "REQUEUE", "CANCEL", None])
+    below = {"low": (), "mid": ("low",), "high": ("low", "mid")}
+    policy = eh.policies.Slurm(
+        PreemptType=draw(st.sampled_from(["preempt/partition_prio", "preempt/qos"])),
+        PreemptMode=draw(st.sampled_from(["REQUEUE", "REQUEUE,WITHIN", "CANCEL"])),
+        JobRequeue=draw(st.booleans()),
+        partitions={
+            name: {"PriorityTier": draw(st.sampled_from([1, 2, 5])), "PreemptMode": draw(modes)}
+            for name in names
+        },
+        qos={name: {"Preempt": below[name], "PreemptMode": draw(modes)} for name in names},
+    )
+    return eh.plan(eh.Snapshot.from_dict(data), policy)
+
+
 _CROWDED: dict[str, st.SearchStrategy[Plan]] = {
     "yunikorn": _queues(),
     "backendai": _sessions(),
     "ytsaurus": _waiting(),
+    "slurm": _tiers(),
 }
 
 

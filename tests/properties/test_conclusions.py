@@ -51,6 +51,10 @@ KINDS = {
     "slurm": {
         "higher_partition_tier: tier",
         "higher_priority_in_qos: priority",
+        "no_room_even_with_victims: if all gave way",
+        "qos_preempts: if that did not list it",
+        "qos_preempts: is cancelled beside REQUEUE",
+        "tier_not_lower: below T",
         "not_considered: no stage",
         "waits_for_victims: it fits once they have left",
     },

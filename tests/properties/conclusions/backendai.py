@@ -50,8 +50,9 @@ def _until_when(case: Case) -> Conclusions:
 
 @tries("requests", "no_room_even_with_victims", system=_BE)
 def _if_all_left(case: Case) -> Conclusions:
-    if "candidates" not in met(case, "no_room_even_with_victims"):
-        return
+    told = "candidates" in met(case, "no_room_even_with_victims")
+    if not told or not any("ven if all" in one or "ven if the" in one for one in case.said.sentences):
+        return  # where room is reserved it says nothing of what would be
     names = case.plan.snapshot.names("allocations")
     stays = [
         str(name)

@@ -12,7 +12,19 @@ from evenhand.errors import InputError
 from evenhand.explain import Explanation
 from evenhand.plans import Plan
 
-__all__ = ["QUANTUM", "Case", "Change", "Conclusions", "Data", "Tried", "met", "tried", "tries", "until"]
+__all__ = [
+    "QUANTUM",
+    "REGISTERED",
+    "Case",
+    "Change",
+    "Conclusions",
+    "Data",
+    "Tried",
+    "met",
+    "tried",
+    "tries",
+    "until",
+]
 
 Data = dict[str, Any]
 Change = Callable[[Data], object]
@@ -109,6 +121,9 @@ Conclusions = Iterator[tuple[str, Callable[[], bool]]]
 
 Try = Callable[[Case], Conclusions]
 _TRIES: dict[tuple[str, str, str], list[Try]] = {}
+
+REGISTERED = _TRIES.keys()
+"""What is tried: system, table and code."""
 
 
 def tries(table: str, *codes: str, system: str) -> Callable[[Try], Try]:

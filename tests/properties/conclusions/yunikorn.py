@@ -36,6 +36,8 @@ def _guarantee(case: Case, queue: str) -> tuple[Change, list[str]]:
                     used[r] = used.get(r, 0) + amount
         row = case.row(data, "pools", queue)
         owed = row.get("strong_guarantee") or {}
+        for r, amount in case.numbers.get("used", {}).items():  # with what has started in the cycle
+            used[r] = max(amount, used.get(r, 0))
         row["strong_guarantee"] = owed | {r: max(a, owed.get(r, 0)) for r, a in used.items()}
 
     return change, own
