@@ -1,9 +1,9 @@
 #include "asks.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <string>
+#include <tuple>
 
 #include "evenhand/policy/yunikorn/parts.h"
 
@@ -64,13 +64,19 @@ World Asks::make_world() {
   Queues queues = world_queues();
   for (Id s = 0; s < state_.slots(); ++s) {
     if (!state_.running(s) || state_.node_of(s) == kNoId) continue;
-    const Resource has = with_zeros(of_row(state_.amounts(s)), rows_.held_zeros[s]);
-    if (zero(has) || !rows_.held_zeros.empty())
-      for (const Id q : part_.path(part_.leaf_of_pool[state_.pool_of(state_.operation_of(s))]))
-        queues.allocated[world_row_[q]].types |= has.types;  // the sums have these types, too
+    const Amount* own = state_.amounts(s);
+    if (rows_.held_zeros.empty() && std::any_of(own, own + width_, std::identity())) continue;
+    const Resource has = with_zeros(of_row(own), rows_.held_zeros[s]);
+    // The sums have these types, too.
+    for (const Id q : part_.path(part_.leaf_of_pool[state_.pool_of(state_.operation_of(s))]))
+      queues.allocated[world_row_[q]].types |= has.types;
   }
   const Rooms unreserved(state_, false);
   NodeRooms nodes{width_, {}, {}, {}, state_.nodes().in_order()};
+  const Size count = at(state_.nodes().rows());
+  nodes.schedulable.reserve(count);
+  nodes.capacity.reserve(count * width_);
+  nodes.free.reserve(count * width_);
   for (Id n = 0; n < state_.nodes().rows(); ++n) {
     const bool there = state_.nodes().present(n);
     nodes.schedulable.push_back(there && state_.schedulable(n) ? 1 : 0);
@@ -156,27 +162,46 @@ bool Asks::anything_waits(Id queue) const {
 // Applications in their order, the asks of each by priority and age. Also those that have a node
 // reserved or have been tried: they still wait, and count for the priority of their application.
 Column<Id> Asks::asks_in_order(Id leaf) const {
-  std::map<Index, Column<Id>> of;  // by rank of the application
-  for (Index i = part_.asks_from[leaf]; i < part_.asks_from[leaf + 1]; ++i) {
-    const Id request = part_.asks[i];
-    if (waits(request))
-      of[state_.operations().keys().rank(state_.operation_of_request(request))].push_back(request);
+  const Id pool = part_.pool_of[leaf];
+  const bool fair = at_or(rows_.fair, pool, std::uint8_t{0}) != 0;
+  const bool priority_first = at_or(rows_.priority_first, pool, std::uint8_t{1}) != 0;
+  struct Waits {
+    Index rank;  // of the application
+    Id request;
+    double priority;  // its highest
+    Time since;
+  };
+  std::vector<Waits> all;
+  for (const Id request : slice(part_.asks, part_.asks_from[leaf], part_.asks_from[leaf + 1])) {
+    if (!waits(request)) continue;
+    const Id of = state_.operation_of_request(request);
+    all.push_back({state_.operations().keys().rank(of), request, part_.ask_priority[request],
+                   state_.operations().get(&OperationColumns::start_time, of)});
+  }
+  std::ranges::stable_sort(all, {}, &Waits::rank);
+  for (Size i = 1; i < all.size(); ++i)  // the first is the most important
+    if (all[i].rank == all[i - 1].rank) all[i].priority = all[i - 1].priority;
+  Column<Id> out;
+  out.reserve(all.size());
+  if (!fair) {
+    std::ranges::stable_sort(all, {}, [&](const Waits& one) {
+      return std::tuple(priority_first ? -one.priority : 0, one.since, -one.priority);
+    });
+    for (const Waits& one : all) out.push_back(one.request);
+    return out;
   }
   std::vector<OrderedApplication> applications;
-  std::vector<const Column<Id>*> lists;
-  for (const auto& [rank, list] : of) {
-    const Id operation = state_.operation_of_request(list.front());
-    applications.push_back({used_by(operation),
-                            state_.operations().get(&OperationColumns::start_time, operation),
-                            part_.ask_priority[list.front()]});
-    lists.push_back(&list);
+  Column<Size> from;
+  for (Size i = 0; i < all.size(); ++i) {
+    if (i > 0 && all[i].rank == all[i - 1].rank) continue;
+    from.push_back(i);
+    applications.push_back(
+        {used_by(state_.operation_of_request(all[i].request)), all[i].since, all[i].priority});
   }
-  const Id pool = part_.pool_of[leaf];
-  Column<Id> out;
-  for (const Size place : app_order(applications, world_->queues().guaranteed[world_row_[leaf]],
-                                    at_or(rows_.fair, pool, std::uint8_t{0}) != 0,
-                                    at_or(rows_.priority_first, pool, std::uint8_t{1}) != 0))
-    out.insert(out.end(), lists[place]->begin(), lists[place]->end());
+  from.push_back(all.size());
+  for (const Size place :
+       app_order(applications, world_->queues().guaranteed[world_row_[leaf]], fair, priority_first))
+    for (Size i = from[place]; i < from[place + 1]; ++i) out.push_back(all[i].request);
   return out;
 }
 
@@ -257,12 +282,12 @@ bool Asks::try_to_preempt(Id request, bool nodes_tried, Index& attempts, Size ke
   --attempts;
   ++tally.attempts;
   asks_.last_attempt.set(request, now);
-  begin_search(request);
-  if (recorder_ == nullptr && search_->in_vain()) {
+  if (recorder_ == nullptr && looks_in_vain(request)) {
     why_ = Outcome::kNotBelowGuarantee;
     return false;
   }
   put_held();
+  begin_search(request);
   // Nodes where it may not stand are no place for it, whatever leaves.
   struct Tags final : Predicates {
     Asks& run;
@@ -328,46 +353,6 @@ bool Asks::try_to_preempt(Id request, bool nodes_tried, Index& attempts, Size ke
 void Asks::begin_search(Id request) {
   search_->begin(
       {request, world_row_[leaf_of(request)], asked(request), part_.ask_priority[request]});
-}
-
-Time Asks::due(Attempts& attempts) {
-  const Time now = state_.now();
-  Time out = kNoTime;
-  const auto earlier = [&](Time instant) {
-    if (instant != kNoTime && instant > now && (out == kNoTime || instant < out)) out = instant;
-  };
-  const auto since = [&](Id request) {
-    return state_.requests().get(&RequestColumns::submit_time, request);
-  };
-  for (const Id request : part_.asks) earlier(since(request) + set_.reservation_delay + 1);
-  const LiveTable<ReservationColumns>& reserved = state_.reservations();
-  for (Id i = 0; i < reserved.rows(); ++i) {
-    if (!reserved.present(i)) continue;
-    const Time from = reserved.get(&ReservationColumns::from, i, kNoTime);
-    earlier(from);
-    earlier(reserved.get(&ReservationColumns::until, i, kNoTime));
-    if (from != kNoTime) earlier(from + lasts(set_.reservation_timeout) + 1);
-  }
-  std::vector<Attempts::Ask> in_vain;
-  for (Size i = 0; i < looked_.size(); ++i) {
-    const Id request = looked_[i];
-    if (i > 0 && looked_[i - 1] == request) continue;  // waits, and has a node reserved
-    if (rows_.may_preempt[request] == 0 || needs_node(request) ||
-        (set_.asks_once && asks_.triggered[request] != 0))
-      continue;
-    const Id leaf = leaf_of(request);
-    const Time ready = since(request) + delay_of(leaf), last = asks_.last_attempt[request];
-    begin_search(request);
-    if (search_->in_vain()) {
-      in_vain.push_back({request, leaf, ready, last});
-      continue;
-    }
-    const Time next = last == kNoTime ? ready : std::max(ready, last + set_.retry);
-    if (next <= now) return now;  // others of its queue were tried
-    earlier(next);
-  }
-  attempts.begin(std::move(in_vain), set_.attempts, set_.retry);
-  return out;
 }
 
 // How many of an ask have looked for no victims that leave.

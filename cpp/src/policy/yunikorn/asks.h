@@ -69,6 +69,7 @@ class Asks : public Run {
   void failed(Id request);
   bool try_to_preempt(Id request, bool nodes_tried, Index& attempts, Size kept = kNew);
   void begin_search(Id request);
+  bool looks_in_vain(Id request);
   bool on_required_node(Id request, Id node);
   Outcome barred_everywhere(Id request);
   bool take_victims_there(Id request, Id node);

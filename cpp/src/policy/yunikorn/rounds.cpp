@@ -1,9 +1,8 @@
 #include "evenhand/policy/yunikorn/rounds.h"
 
 #include <algorithm>
-#include <functional>
+#include <bit>
 #include <limits>
-#include <queue>
 #include <span>
 #include <utility>
 
@@ -83,23 +82,49 @@ void Attempts::pass(Time first, Time period, Time last, AskMemory& memory) {
   for (std::size_t begin = 0, end = 0; begin < asks_.size(); begin = end) {
     while (end < asks_.size() && asks_[end].leaf == asks_[begin].leaf) ++end;
     const std::span<Ask> asks(asks_.begin() + static_cast<std::ptrdiff_t>(begin), end - begin);
-    if (static_cast<Index>(asks.size()) <= most_) {
+    const auto each_in_time = [&] {
       for (Ask& ask : asks)
         if (const Time at = due(ask); at < passes)
           ask.last = first + (at + (passes - 1 - at) / every * every) * period;
+    };
+    if (static_cast<Index>(asks.size()) <= most_) {
+      each_in_time();
       continue;
     }
-    std::priority_queue<Due, std::vector<Due>, std::greater<>> later;
-    std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
-    for (std::size_t i = 0; i < asks.size(); ++i) later.emplace(due(asks[i]), i);
+    // By when they are due: for the first time, then as they have looked. Those that are, as bits.
+    std::vector<Due> later, again;
+    std::vector<std::uint64_t> ready((asks.size() + 63) / 64, 0);
+    for (std::size_t i = 0; i < asks.size(); ++i) later.emplace_back(due(asks[i]), i);
+    std::ranges::sort(later);
+    const Time latest = later.back().first;
+    std::size_t came = 0, returned = 0, waiting = 0;
+    const auto come = [&](const std::vector<Due>& from, std::size_t& next, Time until) {
+      for (; next < from.size() && from[next].first <= until; ++next, ++waiting)
+        ready[from[next].second / 64] |= std::uint64_t{1} << from[next].second % 64;
+    };
+    Time crowded = -1;  // the last pass that left some for others
     for (Time at = 0; most_ > 0; ++at) {
-      if (ready.empty()) at = std::max(at, later.top().first);
-      if (at >= passes) break;
-      for (; !later.empty() && later.top().first <= at; later.pop()) ready.push(later.top().second);
-      for (Index i = 0; i < most_ && !ready.empty(); ++i, ready.pop()) {
-        asks[ready.top()].last = first + at * period;
-        later.emplace(at + every, ready.top());
+      if (waiting == 0) {
+        Time next = passes;
+        if (came < later.size()) next = std::min(next, later[came].first);
+        if (returned < again.size()) next = std::min(next, again[returned].first);
+        at = std::max(at, next);
       }
+      if (at >= passes) break;
+      if (at > latest && at > crowded + every) {  // what was in time once is so again
+        each_in_time();
+        break;
+      }
+      come(later, came, at);
+      come(again, returned, at);
+      Index left = most_;
+      for (std::size_t word = 0; left > 0 && waiting > 0; ++word)
+        for (; left > 0 && ready[word] != 0; ready[word] &= ready[word] - 1, --left, --waiting) {
+          const std::size_t i = 64 * word + static_cast<std::size_t>(std::countr_zero(ready[word]));
+          asks[i].last = first + at * period;
+          again.emplace_back(at + every, i);
+        }
+      if (waiting > 0) crowded = at;
     }
   }
   for (const Ask& ask : asks_)
