@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "planner.h"
+#include "reader.h"
 
 namespace evenhand::bindings {
 
@@ -23,6 +24,22 @@ struct Maker {
 
 inline py::dict part(const py::dict& given, const char* name) {
   return given[name].cast<py::dict>();
+}
+
+// Room that allocations have taken from nodes, of settings of theirs.
+inline std::vector<ClusterState::TakenRoom> taken_rooms(Reader& rows, std::size_t width) {
+  std::vector<Id> taken;
+  std::vector<Amount> amounts;
+  rows.read("room_taken_rows", taken);
+  rows.read("room_taken", amounts);
+  std::vector<ClusterState::TakenRoom> out;
+  auto from = amounts.begin();
+  for (const Id allocation : taken) {
+    const auto to = from + static_cast<std::ptrdiff_t>(width);
+    out.push_back({allocation, {from, to}});
+    from = to;
+  }
+  return out;
 }
 
 // By a system's word.

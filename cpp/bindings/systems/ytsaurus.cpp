@@ -39,15 +39,8 @@ RowSettings rows_of(const py::dict& columns, std::size_t width) {
   in.read("node_ssd", r.node_ssd);
   in.read("cpu_limits", r.cpu_limits);
   in.read("uses_ssd", r.uses_ssd);
-  std::vector<Id> taken;
-  std::vector<Amount> amounts;
-  in.read("room_taken_rows", taken);
-  in.read("room_taken", amounts);
+  r.taken = taken_rooms(in, width);
   in.finish();
-  for (std::size_t i = 0; i < taken.size(); ++i)
-    r.taken.push_back({taken[i],
-                       {amounts.begin() + static_cast<std::ptrdiff_t>(i * width),
-                        amounts.begin() + static_cast<std::ptrdiff_t>((i + 1) * width)}});
   return r;
 }
 

@@ -31,15 +31,8 @@ yunikorn::RowSettings rows_of(const py::dict& columns, std::size_t width) {
   in.read("own_cost", r.own_cost);
   in.read("predicate_of", r.predicate_of);
   in.read("predicates", r.predicates);
-  std::vector<Id> taken;
-  std::vector<Amount> amounts;
-  in.read("room_taken_rows", taken);
-  in.read("room_taken", amounts);
+  r.taken = taken_rooms(in, width);
   in.finish();
-  for (std::size_t i = 0; i < taken.size(); ++i)
-    r.taken.push_back({taken[i],
-                       {amounts.begin() + static_cast<std::ptrdiff_t>(i * width),
-                        amounts.begin() + static_cast<std::ptrdiff_t>((i + 1) * width)}});
   return r;
 }
 
