@@ -67,6 +67,8 @@ def _if_all_gave_way(case: Case) -> Conclusions:
     """It does not start where all are gone that may be preempted for it."""
     if case.said.code != "no_room_even_with_victims" or not _says(case, "even if all gave way"):
         return
+    if "," in str(case.own.get("partition", "")):  # that is said of one of its partitions
+        return
     asks = {str(r["name"]) for r in case.data["requests"] if r["operation"] == case.own["name"]}
     gone = {
         str(case.row(case.data, "allocations", name)["operation"])

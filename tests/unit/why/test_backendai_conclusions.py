@@ -111,3 +111,40 @@ def test_what_fits_once_its_victims_have_left_may_wait_for_others() -> None:
     left["requests"] = [row for row in left["requests"] if row["name"] == "r1"]
     starts = eh.plan(eh.Snapshot.from_dict(left), policy, plan.state).decisions
     assert [d.request for d in starts] == ["r1"]
+
+
+def test_where_room_is_reserved_nothing_is_said_of_what_would_be_if_others_left() -> None:
+    """With the small session gone the reservation of the first is due, and it starts."""
+    data: dict[str, Any] = {
+        "now": 1000,
+        "resources": {"cpu": {}},
+        "nodes": [{"name": "n", "capacity": {"cpu": 10}}],
+        "operations": [
+            {"name": "first", "priority": 20},
+            {"name": "second", "priority": 5},
+            {"name": "small", "priority": 2},
+            {"name": "stays", "priority": 2, "settings": {"is_preemptible": False}},
+        ],
+        "allocations": [
+            {"name": f"{name}-k", "operation": name, "node": "n", "resources": {"cpu": 5}, "start_time": 20}
+            for name in ("small", "stays")
+        ],
+        "requests": [
+            {"name": "first-r", "operation": "first", "resources": {"cpu": 2}},
+            {"name": "second-r", "operation": "second", "resources": {"cpu": 3}, "count": 2},
+        ],
+        "reservations": [
+            {"name": f"v{i}", "request": request, "node": "n", "resources": {"cpu": cpu}, "from": 900}
+            for i, (request, cpu) in enumerate((("first-r", 2), ("second-r", 3), ("second-r", 3)))
+        ],
+    }
+    policy = eh.policies.BackendAI(preemptors="every", preemptor_room="reserved")
+    summary = eh.plan(eh.Snapshot.from_dict(data), policy).why_not("first-r").summary
+    assert summary == (
+        "Request first-r of operation first (2 cpu) did not start: 3 cpu is missing on the node that comes"
+        " nearest, beside what is reserved there and with what 1 session would give back that may be"
+        " preempted for it."
+    )
+    gone = data | {"allocations": [row for row in data["allocations"] if row["operation"] != "small"]}
+    plan = eh.plan(eh.Snapshot.from_dict(gone), policy)
+    assert "first-r" in [d.request for d in plan.decisions.starts]

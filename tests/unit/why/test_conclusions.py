@@ -232,3 +232,37 @@ def test_where_no_node_was_tried_none_is_the_best() -> None:
     said = text(eh.plan(rows, eh.policies.Slurm()).why("j"))
     assert "1 lic was missing." in said
     assert "Nodes tried" not in said
+
+
+def test_no_threshold_spares_what_has_no_share_of_something_that_it_wants() -> None:
+    """A gang wants a gpu, of which its fair share is 0: its work is preemptible whatever the threshold."""
+    data = {
+        "now": 1000,
+        "resources": {"cpu": {}, "gpu": {}, "memory": {}},
+        "nodes": [{"name": "n", "capacity": {"cpu": 9, "gpu": 8, "memory": 4}}],
+        "pools": [{"name": "p"}],
+        "operations": [
+            {"name": "other", "pool": "p"},
+            {"name": "gang", "pool": "p", "gang": True},
+            {"name": "asks", "pool": "p", "weight": 3},
+        ],
+        "allocations": [
+            {"name": "a0", "operation": "gang", "node": "n", "resources": {"cpu": 4, "memory": 2}}
+            | {"start_time": 879},
+            {"name": "a1", "operation": "other", "node": "n", "resources": {"cpu": 1}, "start_time": 999},
+            {"name": "a2", "operation": "asks", "node": "n", "resources": {"cpu": 2, "gpu": 2}}
+            | {"start_time": 989, "state": "preempted", "held": {"cpu": 1}},
+        ],
+        "requests": [
+            {"name": "r0", "operation": "gang", "resources": {"cpu": 6, "gpu": 1, "memory": 4}},
+            {"name": "r1", "operation": "asks", "resources": {"cpu": 4, "gpu": 8, "memory": 2}, "count": 3},
+        ],
+    }
+    for threshold in (0.25, 1e6):
+        policy = eh.policies.YTsaurus(
+            preemption_satisfaction_threshold=threshold, aggressive_preemption_satisfaction_threshold=0.0
+        )
+        plan = eh.plan(eh.Snapshot.from_dict(data), policy, as_if_waiting="90s")
+        assert [(d.allocation, d.reason) for d in plan.decisions.victims] == [("a0", "preemption")]
+        assert "within" not in plan.why("a0").summary
+        assert "preemption_satisfaction_threshold" not in plan.why("a0").numbers
