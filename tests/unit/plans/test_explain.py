@@ -54,7 +54,8 @@ def test_a_victim(plan: Any) -> None:
         A09[0],
         ["preemption", "standing", "group", "groups", "leaves"],
     )
-    assert "\n".join([*A09, AMOUNTS]) == told.text == str(told) == repr(told)
+    assert told.lead == A09[:4]
+    assert "\n".join([*A09[:4], AMOUNTS, "", A09[4]]) == told.text == str(told) == repr(told)
     assert told.to_dict()["numbers"]["needed"] == {"cpu": 2, "memory": 4}
     assert told.to_dict()["amounts"]["given back"] == {"cpu": 2, "memory": 5}
     assert told.claims[1].numbers["timeout"] == 30
