@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand.accepted.kinds import Refused, kind_of_annotation
 from evenhand.adapters import gridengine, ytsaurus
 
 WORK: dict[str, Any] = {
@@ -164,7 +165,9 @@ class _Unreadable:
         raise RuntimeError("no text")
 
 
-@pytest.mark.parametrize("node", [_Unreadable(), [_Unreadable()], None, 1.5])
+@pytest.mark.parametrize(
+    "node", [_Unreadable(), [_Unreadable()], None, 1.5, 2**63 - 1, 2**63, pytest.param(10**5000, id="long")]
+)
 def test_what_is_no_name_is_the_name_of_no_node(node: Any) -> None:
     snapshot = eh.Snapshot.from_dict({"now": 0, "resources": {"cpu": {}}})
     with pytest.raises(eh.InputError, match="there is no node"):
@@ -176,6 +179,23 @@ def test_a_request_to_what_is_no_adapter_is_refused(tmp_path: Path) -> None:
     adapter: Any = {"a": [1]}
     with pytest.raises(eh.adapters.AdapterError, match="is not an adapter"):
         eh.act.preempt("9", ["2"], adapter=adapter, journal=tmp_path / "journal")
+
+
+@pytest.mark.parametrize("takes", [0, 1, 2, 3])
+def test_a_function_of_other_arguments_is_refused(takes: int) -> None:
+    functions: list[Any] = [lambda: None, lambda _: None, lambda _a, _b: None, lambda _a, _b, _c: None]
+    kind = kind_of_annotation("Callable[[float, float], object] | None")
+    if takes == 2:
+        assert kind.accept(functions[takes]) is functions[takes]
+        return
+    with pytest.raises(Refused, match="takes other arguments; it must be a function of 2 arguments"):
+        kind.accept(functions[takes])
+
+
+def test_a_function_that_says_nothing_of_its_arguments_is_taken() -> None:
+    for annotation in ("Callable[[float, float], object]", "Callable[..., object]", "Callable"):
+        assert kind_of_annotation(annotation).accept(max) is max
+    assert kind_of_annotation("Callable[..., object]").accept(print) is print
 
 
 def test_an_adapter_without_a_text_is_refused(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import itertools
 import math
 import os
@@ -150,10 +151,25 @@ def _numbers(value: Any) -> Any:
     return value
 
 
-def _callable(value: Any) -> Any:
-    if not callable(value):
-        raise _wrong(value, "a function")
-    return value
+def _function(count: int | None) -> Kind:
+    """Return the kind of a function that is called with so many arguments; None: it is not said."""
+    words = "a function" if count is None else f"a function of {count} argument{'s' * (count != 1)}"
+
+    def accept(value: Any) -> Any:
+        if not callable(value):
+            raise _wrong(value, words)
+        try:
+            signature = None if count is None else inspect.signature(value)
+        except (TypeError, ValueError):  # of some that are written in C nothing is known
+            return value
+        if signature is not None:
+            try:
+                signature.bind(*[None] * (count or 0))
+            except TypeError:
+                raise Refused("arguments", f"takes other arguments; it must be {words}") from None
+        return value
+
+    return Kind(words, accept)
 
 
 def _anything(value: Any) -> Any:
@@ -200,7 +216,7 @@ _SIMPLE: Mapping[str, Kind] = {
     "tzinfo": _of_type("a time zone", tzinfo),
     "PathLike": Kind("a path", _path),
     "Path": Kind("a path", _path),
-    "Callable": Kind("a function", _callable),
+    "Callable": _function(None),
     "ArrayLike": Kind("numbers (one, or a list)", _numbers),
     "NDArray": Kind("numbers (one, or a list)", _numbers),
     "ndarray": Kind("numbers (one, or a list)", _numbers),
@@ -379,6 +395,8 @@ def _subscript(name: str, inner: ast.expr) -> Kind:
         return _either([_kind(parts[0]), _NONE])
     if name == "Union":
         return _either([_kind(part) for part in parts])
+    if name == "Callable":
+        return _function(len(parts[0].elts) if isinstance(parts[0], ast.List) else None)
     if name == "Annotated":
         return _kind(parts[0])
     if name in _MAPPINGS:

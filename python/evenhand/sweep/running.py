@@ -119,6 +119,8 @@ def sweep(
     ------
     InputError
         If an argument is wrong, a name says nothing to any policy, or the file is of another sweep.
+    OSError
+        If the file of ``resume`` cannot be read or written.
 
     Notes
     -----

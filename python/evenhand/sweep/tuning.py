@@ -353,6 +353,8 @@ def tune(
     ------
     InputError
         If an argument is wrong, there is no such metric, or every point was refused.
+    OSError
+        If the file of ``resume`` cannot be read or written.
 
     Notes
     -----

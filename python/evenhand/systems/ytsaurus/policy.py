@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 __all__ = ["YTsaurus"]
 
 
+#: Names that are integers are below this.
+_MOST = 2**63
+
+
 class YTsaurus(Policy):
     """Preemption as YTsaurus does it, or as its documentation says.
 
@@ -193,7 +197,8 @@ def _rows(on: Heartbeat | tuple[Heartbeat, ...], find: Callable[[list[Any]], lis
     """Return the nodes of heartbeats; `find` gives the rows of names, -1: there is none."""
     names = [one.node for one in on] if isinstance(on, tuple) else [on.node]
     for name in names:
-        if type(name) is not str and not isinstance(plain(name), str | int):
+        own = plain(name)
+        if not isinstance(own, str) and not (isinstance(own, int) and abs(own) < _MOST):
             raise _no_node(shorten(name))
     rows = find(names)
     if -1 in rows:
