@@ -69,6 +69,10 @@ def _if_all_gave_way(case: Case) -> Conclusions:
         return
     if "," in str(case.own.get("partition", "")):  # that is said of one of its partitions
         return
+    settings = case.plan.policy.settings
+    parts = [*(settings.partitions or {}).values(), *(settings.qos or {}).values()]
+    if any("SUSPEND" in str(part.PreemptMode) for part in (settings, *parts)):  # those keep their memory
+        return
     asks = {str(r["name"]) for r in case.data["requests"] if r["operation"] == case.own["name"]}
     gone = {
         str(case.row(case.data, "allocations", name)["operation"])

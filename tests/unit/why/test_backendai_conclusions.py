@@ -148,3 +148,24 @@ def test_where_room_is_reserved_nothing_is_said_of_what_would_be_if_others_left(
     gone = data | {"allocations": [row for row in data["allocations"] if row["operation"] != "small"]}
     plan = eh.plan(eh.Snapshot.from_dict(gone), policy)
     assert "first-r" in [d.request for d in plan.decisions.starts]
+
+
+def test_sessions_that_count_for_the_containers_of_a_node_until_they_have_gone() -> None:
+    """With them gone it would start, so nothing is said of that."""
+    data: dict[str, Any] = {
+        "now": 1000,
+        "resources": {"cpu": {}},
+        "nodes": [{"name": "n", "capacity": {"cpu": 4}}, {"name": "m", "capacity": {"cpu": 1}}],
+        "operations": [{"name": "asks", "priority": 20}, {"name": "old", "priority": 2}],
+        "allocations": [
+            {"name": f"k{i}", "operation": "old", "node": "n", "resources": {"cpu": 2}, "start_time": 20}
+            for i in range(2)
+        ],
+        "requests": [{"name": "r", "operation": "asks", "resources": {"cpu": 2}}],
+    }
+    policy = eh.policies.BackendAI(max_containers=2)
+    plan = eh.plan(eh.Snapshot.from_dict(data), policy)
+    assert not len(plan.decisions)
+    assert "even if" not in plan.why_not("r").summary
+    gone = eh.plan(eh.Snapshot.from_dict(data | {"allocations": []}), policy)
+    assert [d.request for d in gone.decisions.starts] == ["r"]

@@ -314,6 +314,12 @@ SAYS: Final = {
             {"preemptor_room": "reserved"},
         ),
         Clause(
+            "{missing} is missing on the node that comes nearest, with what {candidates}"
+            " {candidates:one session|sessions} would give back that may be preempted for it and"
+            " {candidates:one counts|count} for max_containers ({max_containers}) until gone",
+            ("candidates", "max_containers"),
+        ),
+        Clause(
             "even if the one session left that may be preempted for it, {missing} would be missing on the"
             " node that comes nearest",
             ("candidates",),
