@@ -77,7 +77,7 @@ ROWS: dict[str, Callable[[], Case]] = {
     "ricc-ytsaurus": ricc,
     "sdsc-ytsaurus": by_queue_and_user,
     "backendai-20k": lambda: sdsc(eh.policies.BackendAI(), 20_000),
-    "backfill-long-queue": lambda: sdsc(SYSTEMS["multifactor"](), 10_000, nodes=96),
+    "backfill-long-queue": lambda: sdsc(SYSTEMS["multifactor"](), 2_500, nodes=96),
     "fifo-20k": lambda: sdsc(SYSTEMS["fifo"](), 20_000),
     "fifo-all": lambda: sdsc(SYSTEMS["fifo"](), None),
 }

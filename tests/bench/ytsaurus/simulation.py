@@ -16,13 +16,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import evenhand as eh
 from tests.bench.fair_share import host
+from tests.shared import SHARED
 
-TRACES = Path(__file__).parents[4] / "shared" / "traces"
+TRACES = SHARED / "traces"
 _DAY = 86400.0
 
 Case = tuple[eh.simulate.Workload, Any, dict[str, Any]]  # with its start snapshot and settings
