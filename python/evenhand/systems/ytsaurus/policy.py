@@ -197,7 +197,7 @@ def _rows(on: Heartbeat | tuple[Heartbeat, ...], find: Callable[[list[Any]], lis
     """Return the nodes of heartbeats; `find` gives the rows of names, -1: there is none."""
     names = [one.node for one in on] if isinstance(on, tuple) else [on.node]
     for name in names:
-        own = plain(name)
+        own = name if type(name) is str else plain(name)
         if not isinstance(own, str) and not (isinstance(own, int) and abs(own) < _MOST):
             raise _no_node(shorten(name))
     rows = find(names)
