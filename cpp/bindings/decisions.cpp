@@ -1,12 +1,26 @@
 #include "decisions.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <type_traits>
 
 namespace evenhand::bindings {
 
 namespace {
+
+constexpr std::array<const char*, 5> kAmounts = {"freed", "free_before", "needed", "usage_before",
+                                                 "kept"};
+
+// A quotient, or the neighbour of it that leads back to what was divided.
+template <class LeadsBack>
+double exactly(double guess, LeadsBack leads_back) {
+  if (leads_back(guess)) return guess;
+  for (const double towards : {-HUGE_VAL, HUGE_VAL})
+    if (const double neighbour = std::nextafter(guess, towards); leads_back(neighbour))
+      return neighbour;
+  return guess;
+}
 
 void put_step_proofs(py::dict& out, const Decisions& decisions) {
   if (decisions.proofs().empty()) return;
@@ -32,9 +46,10 @@ void put_step_proofs(py::dict& out, const Decisions& decisions) {
   out["minimum_spent"] = to_array(std::move(spent));
 }
 
-// `decisions`, with `rows` in the place of its own.
-py::dict columns_of(const Decisions& decisions, const std::vector<Decision>& rows,
-                    std::size_t width) {
+}  // namespace
+
+py::dict decision_columns(const Decisions& decisions, std::size_t width) {
+  const std::vector<Decision>& rows = decisions.rows();
   py::dict out;
   const auto column = [&](const char* name, auto&& value) {
     std::vector<std::decay_t<decltype(value(rows[0]))>> values;
@@ -64,8 +79,7 @@ py::dict columns_of(const Decisions& decisions, const std::vector<Decision>& row
   column("group", [&](const Decision& d) { return code(d.group); });
   column("soft", [](const Decision& d) { return static_cast<std::uint8_t>(d.soft); });
   int which = 0;
-  for (const char* name : {"freed", "free_before", "needed", "usage_before", "kept"})
-    out[name] = rows_by(decisions.amounts(which++), width);
+  for (const char* name : kAmounts) out[name] = rows_by(decisions.amounts(which++), width);
   put_step_proofs(out, decisions);
   if (std::ranges::any_of(rows, [](const Decision& d) { return d.ran != kNoTime; }))
     column("ran", [](const Decision& d) { return d.ran; });
@@ -82,8 +96,6 @@ py::dict columns_of(const Decisions& decisions, const std::vector<Decision>& row
   }
   return out;
 }
-
-}  // namespace
 
 py::list question_dicts(const Decisions& decisions, std::size_t width) {
   static constexpr const char* kKinds[] = {"amounts", "jobs", "sets"};
@@ -124,82 +136,268 @@ py::list question_dicts(const Decisions& decisions, std::size_t width) {
   return found;
 }
 
-py::dict decision_columns(const Decisions& decisions, std::size_t width) {
-  return columns_of(decisions, decisions.rows(), width);
+namespace {
+
+// The units of an amount, whole ones as int: what `evenhand.building.readback` makes of a column.
+py::object in_units(Amount quanta, double quantum) {
+  const double per_unit = std::round(1.0 / quantum);
+  const auto count = static_cast<double>(quanta);
+  if (quantum == std::floor(quantum) && quantum < 0x1p62 && count * quantum < 0x1p62)
+    return py::int_(quanta * static_cast<Amount>(quantum));
+  const bool divides = per_unit >= 1.0 && per_unit <= 1e15 && quantum == 1.0 / per_unit;
+  const double units =
+      divides ? exactly(count / per_unit, [&](double u) { return u * per_unit == count; })
+              : exactly(count * quantum, [&](double u) { return u / quantum == count; });
+  if (units != std::trunc(units)) return py::float_(units);
+  return py::reinterpret_steal<py::object>(PyLong_FromDouble(units));
 }
 
-NamedDecisions::NamedDecisions(const Planner& planner)
-    : decisions_(planner.decisions()),
-      width_(planner.state().width()),
-      rows_(decisions_.rows()),
+py::object in_seconds(Time time) {
+  if (time == kNoTime) return py::none();
+  return py::float_(exactly(static_cast<double>(time) / 1e6, [&](double seconds) {
+    return std::nearbyint(seconds * 1e6) == static_cast<double>(time);
+  }));
+}
+
+py::object flag(int code) { return code < 0 ? py::object(py::none()) : py::bool_(code != 0); }
+
+// An object of a class of frozen attributes.
+template <std::size_t N>
+py::object frozen(py::handle type, const py::tuple& names,
+                  const std::array<py::object, N>& values) {
+  auto* kind = reinterpret_cast<PyTypeObject*>(type.ptr());
+  auto made = py::reinterpret_steal<py::object>(kind->tp_alloc(kind, 0));
+  if (!made) throw py::error_already_set();
+  for (std::size_t i = 0; i < N; ++i)
+    if (PyObject_GenericSetAttr(made.ptr(), names[i].ptr(), values[i].ptr()) != 0)
+      throw py::error_already_set();
+  return made;
+}
+
+template <class Columns>
+py::object name_of(const LiveTable<Columns>& table, Id row) {
+  const py::str text{std::string(table.keys().name(row))};
+  return table.keys().is_integer(row) ? py::object(py::int_(text)) : py::object(text);
+}
+
+py::object named(const py::list& names, Id row) {
+  return row == kNoId ? py::object(py::none()) : py::object(names[at(row)]);
+}
+
+}  // namespace
+
+DecisionRows::DecisionRows(const Planner& planner)
+    : width_(planner.state().width()),
+      rows_(planner.decisions().rows()),
+      queues_(planner.decisions().queue_names()),
       hands_over_(!planner.handed().empty()) {
   const ClusterState& state = planner.state();
-  const auto named = [](const auto& table, Id row) {
-    return Name(std::string(table.keys().name(row)), table.keys().is_integer(row));
-  };
-  const auto place = [&](Names& names, const auto& table, Id& row) {
+  const Decisions& decisions = planner.decisions();
+  for (std::size_t which = 0; which < amounts_.size(); ++which)
+    amounts_[which] = decisions.amounts(static_cast<int>(which));
+  if (!decisions.proofs().empty()) {
+    proofs_.resize(rows_.size());
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      for (const auto& [step, proof] : decisions.proofs())
+        if (step == rows_[i].step)
+          proofs_[i] = {proof.cost, proof.lower_bound, proof.proved, proof.first};
+  }
+  // Few rows are named, some of them often.
+  const auto place = [](py::list& names, std::vector<Id>& known, const auto& table, Id& row) {
     if (row == kNoId) return;
-    const auto [found, fresh] = names.places.emplace(row, static_cast<Id>(names.names.size()));
-    if (fresh) names.names.push_back(named(table, row));
-    row = found->second;
+    const auto found = std::ranges::find(known, row);
+    const auto number = static_cast<Id>(found - known.begin());
+    if (found == known.end()) {
+      known.push_back(row);
+      names.append(name_of(table, row));
+    }
+    row = number;
   };
-  const LiveTable<RequestColumns>& requests = state.requests();
+  std::vector<Id> allocations, requests, operations, nodes;
+  const LiveTable<RequestColumns>& asks = state.requests();
   for (Decision& d : rows_) {
-    std::optional<Asked> asked;
+    std::optional<Asked>& asked = asked_.emplace_back();
     if (d.action == Action::kStart) {
       using C = RequestColumns;
-      const Amount* each = requests.get_row(&C::resources, d.request);
+      const Amount* each = asks.get_row(&C::resources, d.request);
       asked.emplace();
       asked->amounts.assign(width_, 0);
       if (each != nullptr) std::copy_n(each, width_, asked->amounts.begin());
-      if (const Id node = requests.get(&C::required_node, d.request, kNoId); node != kNoId)
-        asked->node = named(state.nodes(), node);
-      if (requests.get(&C::priority_given, d.request) != 0)
-        asked->priority = requests.get(&C::priority, d.request);
-      asked->preemptible = requests.get(&C::preemptible, d.request, std::uint8_t{1}) != 0;
-    } else {
-      place(allocations_, state.allocations(), d.slot);
+      const Id node = asks.get(&C::required_node, d.request, kNoId);
+      asked->node = node == kNoId ? py::object(py::none()) : name_of(state.nodes(), node);
+      asked->priority = py::none();
+      if (asks.get(&C::priority_given, d.request) != 0)
+        asked->priority = py::float_(asks.get(&C::priority, d.request));
+      asked->preemptible = asks.get(&C::preemptible, d.request, std::uint8_t{1}) != 0;
+      d.slot = kNoId;
     }
-    asked_.push_back(std::move(asked));
-    place(requests_, requests, d.request);
-    place(requests_, requests, d.beneficiary.request);
-    place(operations_, state.operations(), d.operation);
-    place(operations_, state.operations(), d.beneficiary.operation);
-    place(nodes_, state.nodes(), d.node);
+    place(allocations_, allocations, state.allocations(), d.slot);
+    place(requests_, requests, asks, d.request);
+    place(requests_, requests, asks, d.beneficiary.request);
+    place(operations_, operations, state.operations(), d.operation);
+    place(operations_, operations, state.operations(), d.beneficiary.operation);
+    place(nodes_, nodes, state.nodes(), d.node);
     repairs_ |= d.violated != kNoId;
   }
 }
 
-py::dict NamedDecisions::columns() const { return columns_of(decisions_, rows_, width_); }
-
-py::object NamedDecisions::object(const Name& name) {
-  py::object text = py::str(name.first);
-  return name.second ? py::object(py::int_(text)) : text;
+DecisionRows::DecisionRows(const py::dict& columns, const py::dict& names)
+    : allocations_(names["allocations"]),
+      requests_(names["requests"]),
+      operations_(names["operations"]),
+      nodes_(names["nodes"]) {
+  rows_.resize(py::len(columns["action"]));
+  const auto read = [&]<class T>(const char* name, T Decision::* to) {
+    using Code = std::conditional_t<std::is_enum_v<T> || std::is_same_v<T, bool>, std::uint8_t, T>;
+    if (!columns.contains(name)) return;
+    const auto cells = to_vector(py::cast<py::array_t<Code>>(columns[name]));
+    for (std::size_t i = 0; i < rows_.size(); ++i) rows_[i].*to = static_cast<T>(cells[i]);
+  };
+  read("action", &Decision::action);
+  read("allocation", &Decision::slot);
+  read("request", &Decision::request);
+  read("operation", &Decision::operation);
+  read("node", &Decision::node);
+  read("mode", &Decision::mode);
+  read("grace", &Decision::grace);
+  read("at", &Decision::at);
+  read("until", &Decision::until);
+  read("reason", &Decision::reason);
+  read("stage", &Decision::stage);
+  read("step", &Decision::step);
+  read("violated", &Decision::violated);
+  read("within_fair_share", &Decision::within_fair_share);
+  read("pool_within_guarantee", &Decision::pool_within_guarantee);
+  read("group", &Decision::group);
+  read("soft", &Decision::soft);
+  read("ran", &Decision::ran);
+  const auto each = [&]<class T>(const char* name, T, auto&& put) {
+    if (!columns.contains(name)) return;
+    const auto cells = to_vector(py::cast<py::array_t<T>>(columns[name]));
+    for (std::size_t i = 0; i < rows_.size(); ++i) put(i, cells[i]);
+  };
+  each("beneficiary_operation", Id{},
+       [&](std::size_t i, Id row) { rows_[i].beneficiary.operation = row; });
+  each("beneficiary_request", Id{},
+       [&](std::size_t i, Id row) { rows_[i].beneficiary.request = row; });
+  if (columns.contains("minimum_cost")) proofs_.resize(rows_.size());
+  each("minimum_cost", Index{}, [&](std::size_t i, Index cost) { proofs_[i].cost = cost; });
+  each("minimum_lower_bound", Index{},
+       [&](std::size_t i, Index least) { proofs_[i].least = least; });
+  using Flag = std::uint8_t;
+  each("minimum_proved", Flag{}, [&](std::size_t i, Flag flag) { proofs_[i].proved = flag != 0; });
+  each("minimum_first", Flag{}, [&](std::size_t i, Flag flag) { proofs_[i].first = flag != 0; });
+  if (columns.contains("queue")) {
+    queues_ = columns["queue"].attr("tolist")().cast<std::vector<std::string>>();
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      if (!queues_[i].empty()) rows_[i].over.queue = static_cast<Id>(i);
+    using Q = QueueCount;
+    each("queue_count", Index{}, [&](std::size_t i, Index n) { rows_[i].over.count = n; });
+    each("queue_most", Index{}, [&](std::size_t i, Index n) { rows_[i].over.most = n; });
+    each("queue_level", Index{},
+         [&](std::size_t i, Index n) { rows_[i].over.level = static_cast<decltype(Q::level)>(n); });
+    each("queue_seq", Index{},
+         [&](std::size_t i, Index n) { rows_[i].over.seq = static_cast<decltype(Q::seq)>(n); });
+  }
+  for (std::size_t which = 0; which < amounts_.size(); ++which) {
+    amounts_[which] = to_vector(py::cast<py::array_t<Amount>>(columns[kAmounts[which]]));
+    if (!rows_.empty()) width_ = amounts_[which].size() / rows_.size();
+  }
 }
 
-py::list NamedDecisions::names(const std::string& table) const {
-  const Names* const found = table == "allocations"  ? &allocations_
-                             : table == "requests"   ? &requests_
-                             : table == "operations" ? &operations_
-                             : table == "nodes"      ? &nodes_
-                                                     : nullptr;
-  if (found == nullptr) throw py::key_error("no decision names " + table);
+py::object DecisionRows::actions() const {
+  std::vector<std::uint8_t> out;
+  for (const Decision& d : rows_) out.push_back(static_cast<std::uint8_t>(d.action));
+  return to_array(std::move(out));
+}
+
+py::object DecisionRows::soft() const {
+  std::vector<std::uint8_t> out;
+  for (const Decision& d : rows_) out.push_back(static_cast<std::uint8_t>(d.soft));
+  return to_array(std::move(out));
+}
+
+py::list DecisionRows::objects(const py::tuple& words, const py::tuple& resources,
+                               const py::array_t<double>& quantum, const py::list& keys,
+                               const py::object& repairs, const py::object& chosen) const {
+  const auto word = [&](std::size_t which, auto code) {
+    return py::reinterpret_steal<py::object>(
+        PySequence_GetItem(words[which].ptr(), static_cast<Py_ssize_t>(code)));
+  };
+  const auto size = [&](std::size_t which) { return py::len(words[which]); };
+  const auto amounts = [&](std::size_t which, std::size_t row, bool zeros) {
+    const Amount* quanta = amounts_[which].data() + row * width_;
+    py::dict out;
+    for (std::size_t r = 0; r < width_; ++r)
+      if (zeros || quanta[r] != 0) out[resources[r]] = in_units(quanta[r], quantum.at(r));
+    return out;
+  };
+  enum { kFreed, kFreeBefore, kNeeded, kUsageBefore, kKept };
+  const auto made = [&](std::size_t i) {
+    const Decision& d = rows_[i];
+    py::dict numbers;
+    numbers["free_before"] = amounts(kFreeBefore, i, true);
+    if (py::dict needed = amounts(kNeeded, i, false); !needed.empty()) numbers["needed"] = needed;
+    if (d.slot != kNoId) numbers["usage_before"] = amounts(kUsageBefore, i, true);
+    if (static_cast<std::size_t>(d.group) < size(8)) numbers["group"] = word(8, d.group);
+    if (d.violated != kNoId) numbers["violated"] = keys[at(d.violated)];
+    if (d.ran != kNoTime) numbers["wallclock"] = in_seconds(d.ran);
+    if (d.over.queue != kNoId) {
+      numbers["queue"] = queues_[at(d.over.queue)];
+      if (d.over.most > 0) {
+        numbers["count"] = d.over.count;
+        numbers["most"] = d.over.most;
+      }
+      if (d.over.level >= 0) {
+        numbers["level"] = d.over.level;
+        numbers["seq_no"] = d.over.seq;
+      }
+    }
+    if (!proofs_.empty() && proofs_[i].cost >= 0) {
+      py::dict proof;
+      proof["cost"] = proofs_[i].cost;
+      proof["lower_bound"] = proofs_[i].least;
+      proof["proved"] = proofs_[i].proved;
+      proof["first"] = proofs_[i].first;
+      numbers["minimum"] = proof;
+    }
+    if (!repairs.is_none())
+      if (const py::int_ row(i); repairs.contains(row)) numbers.attr("update")(repairs[row]);
+    py::object served = py::none();
+    if (d.beneficiary.operation != kNoId || d.beneficiary.request != kNoId)
+      served = frozen<2>(
+          words[2], words[3],
+          {named(operations_, d.beneficiary.operation), named(requests_, d.beneficiary.request)});
+    const bool leaves = d.action == Action::kPreempt;
+    return frozen<18>(
+        words[0], words[1],
+        {word(4, d.action), named(allocations_, d.slot), named(operations_, d.operation),
+         named(nodes_, d.node), named(requests_, d.request),
+         leaves ? word(5, d.mode) : py::object(py::none()),
+         leaves ? in_seconds(d.grace) : py::object(py::none()), in_seconds(d.at),
+         in_seconds(d.until), word(6, d.reason), numbers, word(7, d.stage), py::int_(d.step),
+         served, flag(d.within_fair_share), flag(d.pool_within_guarantee),
+         amounts(kFreed, i, false), amounts(kKept, i, false)});
+  };
   py::list out;
-  for (const Name& name : found->names) out.append(object(name));
+  if (chosen.is_none())
+    for (std::size_t i = 0; i < rows_.size(); ++i) out.append(made(i));
+  else
+    for (const py::handle row : chosen) out.append(made(py::cast<std::size_t>(row)));
   return out;
 }
 
-py::list NamedDecisions::asked() const {
+py::list DecisionRows::asked(const py::tuple& resources, const py::array_t<double>& quantum) const {
   py::list out;
   for (const std::optional<Asked>& a : asked_) {
     if (!a) {
       out.append(py::none());
       continue;
     }
-    const py::object node = a->node ? object(*a->node) : py::none();
-    const py::object priority = a->priority ? py::object(py::float_(*a->priority)) : py::none();
-    out.append(
-        py::make_tuple(to_array(std::vector<Amount>(a->amounts)), node, priority, a->preemptible));
+    py::dict amounts;
+    for (std::size_t r = 0; r < width_; ++r)
+      if (a->amounts[r] != 0) amounts[resources[r]] = in_units(a->amounts[r], quantum.at(r));
+    out.append(py::make_tuple(amounts, a->node, a->priority, a->preemptible));
   }
   return out;
 }

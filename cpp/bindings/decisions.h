@@ -1,11 +1,10 @@
 // Decisions and recorded events as columns of a plan.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "arrays.h"
@@ -28,39 +27,49 @@ py::dict decision_columns(const Decisions& decisions, std::size_t width);
 // What the searches for the victims that cost least were asked, a dict each.
 py::list question_dicts(const Decisions& decisions, std::size_t width);
 
-// What was decided, by places in lists of names: it stays when the rows go.
-class NamedDecisions {
+// Decisions as Python has them: names for rows, amounts in units. They stay when the rows go.
+class DecisionRows {
  public:
-  explicit NamedDecisions(const Planner& planner);
+  DecisionRows() = default;  // none
+  explicit DecisionRows(const Planner& planner);
+  // Of columns as `decision_columns` makes them, and of tables the names by row.
+  DecisionRows(const py::dict& columns, const py::dict& names);
 
-  py::dict columns() const;  // as `decision_columns`
-  py::list names(const std::string& table) const;
-  // By decision: of a start what one of its request has (quanta, required node, own priority,
-  // preemptible), else None.
-  py::list asked() const;
+  std::size_t size() const noexcept { return rows_.size(); }
+  // Codes and flags, by decision.
+  py::object actions() const;
+  py::object soft() const;
+  // One object a row of `chosen` (None: of all). `words`: the classes Decision and Beneficiary,
+  // the attributes of each, and the words of actions, modes, reasons, stages and groups. `keys`:
+  // of elements, where one is violated; `repairs`: by row, what else was compared there, or None.
+  py::list objects(const py::tuple& words, const py::tuple& resources,
+                   const py::array_t<double>& quantum, const py::list& keys,
+                   const py::object& repairs, const py::object& chosen) const;
+  // By decision: of a start what one of its request has (amounts, required node, own priority,
+  // preemptible), else None. Of a planner's decisions only.
+  py::list asked(const py::tuple& resources, const py::array_t<double>& quantum) const;
   bool repairs() const noexcept { return repairs_; }  // a limit that is violated
   bool hands_over() const noexcept { return hands_over_; }
 
  private:
-  using Name = std::pair<std::string, bool>;  // whether it is a number
-  struct Names {
-    std::unordered_map<Id, Id> places;  // by row
-    std::vector<Name> names;
+  struct Proof {
+    Index cost = -1, least = -1;
+    bool proved = false, first = false;
   };
   struct Asked {
     std::vector<Amount> amounts;
-    std::optional<Name> node;
-    std::optional<double> priority;
+    py::object node, priority;
     bool preemptible = true;
   };
-  static py::object object(const Name& name);
 
-  Decisions decisions_;
-  std::size_t width_;
-  std::vector<Decision> rows_;  // with places in the names for rows
-  Names allocations_, requests_, operations_, nodes_;
+  std::size_t width_ = 0;
+  std::vector<Decision> rows_;  // with places among names_ for rows, in queues_ for queues
+  std::array<std::vector<Amount>, 5> amounts_;
+  std::vector<Proof> proofs_;  // by row, or empty
+  std::vector<std::string> queues_;
+  py::list allocations_, requests_, operations_, nodes_;
   std::vector<std::optional<Asked>> asked_;
-  bool repairs_ = false, hands_over_;
+  bool repairs_ = false, hands_over_ = false;
 };
 
 // Room of leaving allocations that their beneficiaries took, one row an allocation.

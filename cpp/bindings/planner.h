@@ -54,12 +54,10 @@ class BoundPlanner {
               const py::object& commands);
   void plan(const py::object& nodes, bool main_pass, bool backfill_pass, const std::string& cycle,
             const py::object& commands);
-  std::unique_ptr<NamedDecisions> answer(const py::object& nodes, bool main_pass,
-                                         bool backfill_pass, const std::string& cycle,
-                                         const py::object& commands);
+  std::unique_ptr<DecisionRows> answer(const py::object& nodes, bool main_pass, bool backfill_pass,
+                                       const std::string& cycle, const py::object& commands);
 
   py::dict decisions() const;
-  NamedDecisions named() const { return NamedDecisions(*planner_); }
   py::dict elements() const;
   py::object groups() const;
   py::dict counts() const;

@@ -110,12 +110,12 @@ void BoundPlanner::decide(const py::object& nodes, bool main_pass, bool backfill
   planner_->decide(trigger_);
 }
 
-std::unique_ptr<NamedDecisions> BoundPlanner::answer(const py::object& nodes, bool main_pass,
-                                                     bool backfill_pass, const std::string& cycle,
-                                                     const py::object& commands) {
+std::unique_ptr<DecisionRows> BoundPlanner::answer(const py::object& nodes, bool main_pass,
+                                                   bool backfill_pass, const std::string& cycle,
+                                                   const py::object& commands) {
   decide(nodes, main_pass, backfill_pass, cycle, commands);
-  std::unique_ptr<NamedDecisions> out;
-  if (decided() > 0) out = std::make_unique<NamedDecisions>(*planner_);
+  std::unique_ptr<DecisionRows> out;
+  if (decided() > 0) out = std::make_unique<DecisionRows>(*planner_);
   take_back();
   return out;
 }
@@ -242,14 +242,21 @@ void register_systems(py::module_& m) {
 }
 
 void register_planner(py::module_& m) {
-  py::class_<NamedDecisions>(m, "NamedDecisions", "Decisions by names that stay when rows go.")
-      .def("columns", &NamedDecisions::columns, "As of a planner, by places among the names.")
-      .def("names", &NamedDecisions::names, py::arg("table"), "Those that decisions refer to.")
-      .def("asked", &NamedDecisions::asked,
-           "By decision: quanta, required node, own priority, preemptible of a start; or None.")
-      .def_property_readonly("repairs", &NamedDecisions::repairs,
+  py::class_<DecisionRows>(m, "DecisionRows", "Decisions by names that stay when rows go.")
+      .def(py::init<>())
+      .def(py::init<const py::dict&, const py::dict&>(), py::arg("columns"), py::arg("names"),
+           "Of a plan's columns, and of tables the names by row.")
+      .def("__len__", &DecisionRows::size)
+      .def("action", &DecisionRows::actions, "Codes, by decision.")
+      .def("soft", &DecisionRows::soft, "Whether others may use what is reserved, by decision.")
+      .def("objects", &DecisionRows::objects, py::arg("words"), py::arg("resources"),
+           py::arg("quantum"), py::arg("keys"), py::arg("repairs"), py::arg("chosen"),
+           "What a Decision is made of, in words, units and seconds.")
+      .def("asked", &DecisionRows::asked, py::arg("resources"), py::arg("quantum"),
+           "By decision: amounts, required node, own priority, preemptible of a start; or None.")
+      .def_property_readonly("repairs", &DecisionRows::repairs,
                              "Whether the limit of an element is repaired.")
-      .def_property_readonly("hands_over", &NamedDecisions::hands_over,
+      .def_property_readonly("hands_over", &DecisionRows::hands_over,
                              "Whether room of leaving allocations was taken.");
   py::class_<BoundPlanner, std::shared_ptr<BoundPlanner>> c(m, "Planner",
                                                             "A system's rules over a cluster.");
@@ -267,12 +274,11 @@ void register_planner(py::module_& m) {
       .def("answer", &BoundPlanner::answer, py::arg("nodes") = py::none(),
            py::arg("main_pass") = true, py::arg("backfill_pass") = true, py::arg("cycle") = "",
            py::arg("commands") = py::none(),
-           "`decide`, `named` and `take_back`; None: nothing is decided.")
+           "`decide`, the decisions by name, and `take_back`; None: nothing is decided.")
       .def("rows_came", &BoundPlanner::rows_came, py::arg("table"), py::arg("rows"),
            py::arg("columns"),
            "Settings of rows that came later, under the names of the constructor's columns.")
       .def("decisions", &BoundPlanner::decisions, "One row a decision, in order.")
-      .def("named", &BoundPlanner::named, "The decisions by name.")
       .def_property_readonly("decided", &BoundPlanner::decided, "How many decisions there are.")
       .def_property_readonly("updated", &BoundPlanner::updated,
                              "Microseconds: the last update; None: there was none.")

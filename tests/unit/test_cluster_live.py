@@ -116,8 +116,8 @@ def test_a_plan_and_what_is_done_with_it_freezes_nothing(monkeypatch: pytest.Mon
         assert plan.decisions.starts[0].request == "r"
         done = made.carry_out(plan)
     assert (done.started, done.requeued) == (("r/1",), (listed[0]["allocation"],))
-    assert listed == plan.frozen.decisions.to_list()
-    assert plan.decisions == plan.frozen.decisions
+    assert listed == plan._again.decisions.to_list()
+    assert plan.decisions == plan._again.decisions
 
 
 @pytest.mark.parametrize("said", [None, True, False])
@@ -154,6 +154,15 @@ def test_a_plan_is_of_its_own_instant_whatever_happens_later() -> None:
     assert "new" in str(plan.why(victim))
     assert str(plan.why_not("a0"))
     assert pickle.loads(pickle.dumps(plan)) == plan
+
+
+def test_a_plan_of_another_process_knows_when_its_update_was() -> None:
+    made = cluster()
+    made.update()
+    made.apply([{"event": "time", "now": made.now + 1}])
+    plan = made.plan(on=HEARTBEAT)
+    assert plan.state.updated == made.now - 1
+    assert pickle.loads(pickle.dumps(plan)).state == plan.state
 
 
 WAYS: list[Callable[[eh.Cluster, Path], eh.Cluster]] = [
@@ -385,7 +394,7 @@ def test_a_run_over_the_queue_freezes_nothing(policy: Any, monkeypatch: pytest.M
         plan = made.plan()
         assert {d.request for d in plan.decisions if d.action == "start"} == {"late"}
         assert len(made.carry_out(plan).started) == len(plan.decisions.starts)
-    assert plan.decisions.to_list() == plan.frozen.decisions.to_list()
+    assert plan.decisions.to_list() == plan._again.decisions.to_list()
 
 
 def test_a_part_that_is_kept_while_leaving_is_kept_of_an_old_plan_too() -> None:

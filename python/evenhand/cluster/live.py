@@ -17,15 +17,16 @@ from evenhand.cluster.events import Event
 from evenhand.cluster.following import Following, one_at_a_time
 from evenhand.cluster.kept import read, write
 from evenhand.cluster.log import Kept, Log, Planned, Updated, Written
-from evenhand.cluster.replay import Again
+from evenhand.cluster.replay import Past
 from evenhand.cluster.stage import Stage
 from evenhand.cluster.standing import Standing, key_of
 from evenhand.cluster.steps import Done, done_by, events_of
 from evenhand.config.triggers import Round
 from evenhand.errors import InputError, NoSuchNameError, WrongKindError, shorten
 from evenhand.frozen import freeze
-from evenhand.plans.lazy import LivePlan
 from evenhand.plans.own import expect_unchanged
+from evenhand.plans.past import NOTHING
+from evenhand.plans.plan import Plan
 from evenhand.plans.planning import expect_policy
 from evenhand.state import State
 from evenhand.systems.base import Policy
@@ -33,7 +34,6 @@ from evenhand.units.text import instant
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
-    from evenhand.plans.plan import Plan
 
 __all__ = ["Cluster", "Mark"]
 
@@ -250,13 +250,24 @@ class Cluster(Following):
             log = self._log
             place = len(log.entries)
             try:
-                near = standing.decide(now, arguments, updates=updates)
+                decided = standing.decide(now, arguments, updates=updates)
             except BaseException:
                 self._do_again(log)
                 raise
             self._stand(standing)
             log.add(Planned(policy, on, updates))
-            return LivePlan(policy, on, near, Again(log, place, ref(self)))
+            rows, taken = decided
+            plan = Plan.__new__(Plan)  # what else it is made of is made again when it is asked for
+            past = Past(log, place, self._stage.base, now, ref(self))
+            plan.__dict__.update(
+                policy=policy,
+                on=on,
+                given=None,
+                taken=taken,
+                _past=past,
+                _rows=NOTHING if rows is None else rows,
+            )
+            return plan
 
     def _own(self, policy: Any) -> Any:
         """Return a policy, by default the cluster's own."""

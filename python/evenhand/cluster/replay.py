@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 from weakref import ReferenceType
 
+import numpy as np
+
+from evenhand.building.readback import seconds
 from evenhand.cluster.log import Entry, Log, Planned, Updated
-from evenhand.plans.mapped import MappedCore, answers
+from evenhand.plans.mapped import frozen_answers
 from evenhand.plans.plan import Plan
 
 if TYPE_CHECKING:
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from evenhand.model import Snapshot
     from evenhand.state import State
 
-__all__ = ["Again"]
+__all__ = ["Past"]
 
 
 def _updates(entry: Entry, policy: Any) -> bool:
@@ -25,13 +27,20 @@ def _updates(entry: Entry, policy: Any) -> bool:
     return isinstance(entry, Updated) and bool(entry.policy == policy)
 
 
-class Again:
+class Past:
     """Where in a cluster's log a plan was made."""
 
-    __slots__ = ("_cluster", "_log", "_place")
+    __slots__ = ("_at", "_cluster", "_log", "_place", "base")
 
-    def __init__(self, log: Log, place: int, cluster: ReferenceType[Cluster]) -> None:
-        self._log, self._place, self._cluster = log, place, cluster
+    def __init__(
+        self, log: Log, place: int, base: Snapshot, at: int, cluster: ReferenceType[Cluster]
+    ) -> None:
+        self._log, self._place, self.base, self._at, self._cluster = log, place, base, at, cluster
+
+    @property
+    def now(self) -> float:
+        """The instant in seconds."""
+        return float(seconds(np.array([self._at]))[0])
 
     def snapshot(self) -> Snapshot:
         """Return the cluster as it was; O(1) where it is so still and has a snapshot."""
@@ -68,19 +77,14 @@ class Again:
         standing.hand_over()
         arguments = policy.decides(entry.on, cluster._find)
         standing.planner.decide(**arguments)
-        said = answers(standing.planner)  # of the state that the decisions have led to
-        snapshot, rows = stage.freeze_with_rows()
-        said["groups"] = standing.planner.groups()
 
-        def trace(kind: str, row: int) -> Any:
+        def traced(kind: str, row: int) -> Any:
             again, _ = self._until(self._place)
             followed = again._standing(policy)
             followed.hand_over()
             return followed.planner.traced(kind, row, **arguments)
 
-        declared = {column.name: column for column in policy.RECORD.memory}
-        core = MappedCore(said, rows, snapshot.pool_count, declared, trace)
-        plan = Plan(snapshot, policy, core, state, entry.on)
-        if standing.updated is not None and standing.updated < stage.core.now:
-            plan.__dict__["state"] = replace(plan.state, updated=standing.instant)
-        return plan
+        frozen = frozen_answers(standing.planner, stage.freeze_with_rows, policy.RECORD.memory, traced)
+        snapshot, core = frozen
+        earlier = standing.updated is not None and standing.updated < stage.core.now
+        return Plan(snapshot, policy, core, state, entry.on, updated=standing.instant if earlier else None)

@@ -10,9 +10,10 @@ import numpy as np
 
 from evenhand.building.readback import seconds
 from evenhand.cluster.log import Written
-from evenhand.plans.near import Near
+from evenhand.plans.handed import taken_in_all
 
 if TYPE_CHECKING:
+    from evenhand._core import DecisionRows
     from evenhand.cluster.stage import Stage
     from evenhand.state import State
 
@@ -110,14 +111,23 @@ class Standing:
         self.ends = None if period is None else now + period
         self._state = None
 
-    def decide(self, now: int, arguments: Mapping[str, Any], *, updates: bool) -> Near | None:
-        """Let the planner decide, and return what, by name; nothing of it stays in the stage."""
-        planner = self.planner
+    def decide(
+        self, now: int, arguments: Mapping[str, Any], *, updates: bool
+    ) -> tuple[DecisionRows | None, Mapping[str | int, Any]]:
+        """Let the planner decide; return what, and what is taken of leaving room. Nothing of it stays."""
         if updates:
             self.update(now)
-        named = planner.answer(**arguments)
+        rows = self.planner.answer(**arguments)
         self.decided, self._state = now, None
-        return None if named is None or self.stage is None else Near(self.stage, planner, named, now)
+        return rows, {} if rows is None or not rows.hands_over else self._taken()
+
+    def _taken(self) -> dict[str | int, dict[str, Any]]:
+        """Return by name the room of leaving allocations that their beneficiaries have by now."""
+        assert self.stage is not None  # noqa: S101 - its planner has decided
+        stage, handed = self.stage, self.planner.handed()
+        settings = {row: stage.settings_of(row) for row in handed["allocation"].tolist()}
+        found = taken_in_all(stage.base, settings, handed)
+        return {stage.name("allocations", row): amounts for row, amounts in found.items()}
 
     def settle(self) -> None:
         """Keep a state in the place of the planner."""

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
+from evenhand import _core
 from evenhand.arguments import expect, looked_up, row_number
-from evenhand.building.readback import NO_TIME
 from evenhand.frozen import Frozen, FrozenDict, freeze, read_only, same_columns, thaw
-from evenhand.plans.columns import Name, amounts_of, element_keys, objects, picked, seconds_of
-from evenhand.plans.fewest import fewest_numbers
-from evenhand.plans.queue_counts import queue_numbers
+from evenhand.plans.columns import Name, amounts_of, element_keys, objects
 from evenhand.reasons import ACTIONS, GROUPS, MODES, REASONS, STAGES
 from evenhand.table import Table, Tabular
 
@@ -63,9 +61,10 @@ class Decision:
     reason : str
         Code of the reason; see `evenhand.reasons`.
     numbers : mapping
-        What was compared: amounts by resource; ``minimum`` says how far the victims of the step were
-        proved to be the fewest, where that is asked for (`evenhand.plans.fewest.fewest_numbers`); ``queue``
-        and its like what was counted there (`evenhand.plans.queue_counts.queue_numbers`).
+        What was compared: amounts by resource. ``minimum`` says how far the victims of the step were proved
+        to be the fewest, where that is asked for: ``cost``, ``lower_bound``, ``proved``, and ``first`` if
+        they are the first of their cost. ``queue``, ``count``, ``most``, ``level`` and ``seq_no``: what was
+        counted in a queue where something stops or resumes by that count.
     stage : str
         Where in the node's heartbeat it was decided.
     step : int
@@ -126,7 +125,19 @@ class Decision:
         }
 
 
-_ATTRIBUTES = tuple(attribute.name for attribute in fields(Decision))
+#: What the core makes decisions of: classes with their attributes, and the words of its codes.
+_WORDS = (
+    *(Decision, tuple(attribute.name for attribute in fields(Decision))),
+    *(Beneficiary, tuple(attribute.name for attribute in fields(Beneficiary))),
+    *(ACTIONS, MODES, REASONS, STAGES, GROUPS),
+)
+#: Attributes that are columns of a table as they are.
+_PLAIN = (
+    *("action", "allocation", "operation", "node", "request", "mode", "grace", "at", "until", "reason"),
+    *("stage", "step", "victim_within_fair_share", "victim_pool_within_guarantee"),
+)
+#: Tables whose rows decisions name.
+_NAMED = ("allocations", "requests", "operations", "nodes")
 
 
 def asked_cells(resources: Any, node: Name | None, priority: Any, preemptible: Any) -> dict[str, Any]:
@@ -159,11 +170,15 @@ class Decisions(Frozen, Tabular, Sequence[Decision]):
     Names and amounts are looked up when they are asked for: O(rows) each time.
     """
 
-    __slots__ = ("_columns", "_repairs", "_snapshot")
+    __slots__ = ("_base", "_chosen", "_columns", "_count", "_later", "_repairs", "_rows", "_snapshot")
 
+    _base: Snapshot  # its resources are those of the decisions
+    _chosen: NDArray[Any] | None
+    _later: Callable[[], Decisions] | None
     _snapshot: Snapshot
     _columns: Mapping[str, NDArray[Any]]
     _repairs: Mapping[int, Mapping[str, Any]]
+    _rows: _core.DecisionRows
 
     def __init__(
         self,
@@ -172,7 +187,35 @@ class Decisions(Frozen, Tabular, Sequence[Decision]):
         repairs: Mapping[int, Mapping[str, Any]] | None = None,
     ) -> None:
         frozen = FrozenDict({name: read_only(values) for name, values in columns.items()})
-        self._keep(_snapshot=snapshot, _columns=frozen, _repairs=freeze(repairs or {}))
+        self._keep(_base=snapshot, _snapshot=snapshot, _columns=frozen, _repairs=freeze(repairs or {}))
+        self._keep(_chosen=None, _later=None, _count=len(columns["action"]))
+
+    @classmethod
+    def _of_live(
+        cls,
+        base: Snapshot,
+        rows: _core.DecisionRows,
+        later: Callable[[], Decisions],
+        chosen: NDArray[Any] | None = None,
+    ) -> Self:
+        """Return decisions that are known by name; their columns are made later, of the frozen cluster."""
+        made = cls.__new__(cls)
+        count = len(rows) if chosen is None else len(chosen)
+        made._keep(_base=base, _rows=rows, _later=later, _chosen=chosen, _count=count)
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        """Make what was not at hand: columns by rows of a snapshot, or rows by name."""
+        if name == "_rows":
+            names = {table: self._snapshot.names(table) for table in _NAMED}
+            self._keep(_rows=_core.DecisionRows(dict(self._columns), names))
+        elif name in ("_snapshot", "_columns", "_repairs") and self._later is not None:
+            made = self._later()
+            made = made if self._chosen is None else made.take(self._chosen)
+            self._keep(_snapshot=made._snapshot, _columns=made._columns, _repairs=made._repairs)
+        else:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return object.__getattribute__(self, name)
 
     def __eq__(self, other: object) -> bool:
         """Whether they decide the same on equal snapshots."""
@@ -188,7 +231,7 @@ class Decisions(Frozen, Tabular, Sequence[Decision]):
         return type(self), (self._snapshot, dict(self._columns), thaw(self._repairs))
 
     def __len__(self) -> int:
-        return len(self._columns["action"])
+        return self._count
 
     def __iter__(self) -> Iterator[Decision]:
         return iter(self._objects())
@@ -219,13 +262,20 @@ class Decisions(Frozen, Tabular, Sequence[Decision]):
         InputError
             If they are no such rows.
         """
-        rows = self._rows(rows)
+        rows = self._row_numbers(rows)
+        if self._later is not None:
+            chosen = rows if self._chosen is None else self._chosen[rows]
+            return self._of_live(self._base, self._rows, self._later, chosen)
         place = {row: i for i, row in enumerate(rows.tolist())}
         repairs = {place[row]: numbers for row, numbers in self._repairs.items() if row in place}
         return type(self)(self._snapshot, {n: c[rows] for n, c in self._columns.items()}, repairs)
 
     def asked(self) -> list[dict[str, Any] | None]:
         """Return by decision what a start asks for, as cells of the row of its allocation; else None."""
+        if self._later is not None:
+            found = self._rows.asked(self._base.resources, self._base._head["quantum"])
+            wanted = [None if cells is None else asked_cells(*cells) for cells in found]
+            return wanted if self._chosen is None else [wanted[row] for row in self._chosen.tolist()]
         snapshot, core = self._snapshot, self._snapshot._core
         starts = (self._columns["action"] == ACTIONS.index("start")).tolist()
 
@@ -242,7 +292,7 @@ class Decisions(Frozen, Tabular, Sequence[Decision]):
         rows = self._columns["request"].tolist()
         return [cells(row) if start else None for row, start in zip(rows, starts, strict=True)]
 
-    def _rows(self, wanted: Any) -> NDArray[np.int64]:
+    def _row_numbers(self, wanted: Any) -> NDArray[np.int64]:
         rows = np.asarray(wanted)
         if rows.dtype == np.bool_ and rows.shape == (len(self),):
             return np.flatnonzero(rows)
@@ -267,8 +317,11 @@ class Decisions(Frozen, Tabular, Sequence[Decision]):
         return [bool(soft) for soft in self._cells("soft").tolist()]
 
     def _cells(self, name: str) -> NDArray[Any]:
-        """Return a column that refers to no row."""
-        return self._columns[name]
+        """Return a column that refers to no row, of what is at hand."""
+        if self._later is None:
+            return self._columns[name]
+        cells: NDArray[Any] = getattr(self._rows, name)()
+        return cells if self._chosen is None else cells[self._chosen]
 
     @property
     def columns(self) -> Mapping[str, NDArray[Any]]:
@@ -297,9 +350,7 @@ class Decisions(Frozen, Tabular, Sequence[Decision]):
 
     def to_list(self) -> list[dict[str, Any]]:
         """Return one plain object a decision, as the plan's JSON has them."""
-        columns = self._full()
-        columns["beneficiary"] = [served and served.to_dict() for served in columns["beneficiary"]]
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return [decision.to_dict() for decision in self]
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return the columns of `table` as lists."""
@@ -307,8 +358,9 @@ class Decisions(Frozen, Tabular, Sequence[Decision]):
 
     def table(self) -> Table:
         """Return one row a decision; amounts are one column a resource (``freed.cpu``)."""
-        columns: dict[str, Any] = dict(self._plain())
-        served = columns.pop("beneficiary")
+        decisions = self._objects()
+        columns: dict[str, Any] = {name: [getattr(d, name) for d in decisions] for name in _PLAIN}
+        served = [d.beneficiary for d in decisions]
         columns["beneficiary.operation"] = [b and b.operation for b in served]
         columns["beneficiary.request"] = [b and b.request for b in served]
         for name in ("freed", "kept", "free_before", "needed"):
@@ -329,78 +381,14 @@ class Decisions(Frozen, Tabular, Sequence[Decision]):
 
         return table_html(decision_table(self))
 
-    def _plain(self) -> dict[str, list[Any]]:
-        """Return names, words and times, a list each; everything but amounts."""
-        snapshot, c = self._snapshot, self._columns
-        operations = snapshot.names("operations")
-        requests = snapshot.names("requests")
-        preempts = c["action"] == ACTIONS.index("preempt")
-        served = zip(
-            picked(operations, c["beneficiary_operation"]),
-            picked(requests, c["beneficiary_request"]),
-            strict=True,
-        )
-        only = np.where(preempts, c["grace"], NO_TIME)
-        return {
-            "action": [ACTIONS[i] for i in c["action"].tolist()],
-            "allocation": picked(snapshot.names("allocations"), c["allocation"]),
-            "operation": picked(operations, c["operation"]),
-            "node": picked(snapshot.names("nodes"), c["node"]),
-            "request": picked(requests, c["request"]),
-            "mode": [
-                MODES[m] if p else None for m, p in zip(c["mode"].tolist(), preempts.tolist(), strict=True)
-            ],
-            "grace": seconds_of(only),
-            "at": seconds_of(c["at"]),
-            "until": seconds_of(c["until"]),
-            "reason": [REASONS[i] for i in c["reason"].tolist()],
-            "stage": [STAGES[i] for i in c["stage"].tolist()],
-            "step": c["step"].tolist(),
-            "beneficiary": [None if o is None and r is None else Beneficiary(o, r) for o, r in served],
-            "victim_within_fair_share": [None if w < 0 else bool(w) for w in c["within_fair_share"].tolist()],
-            "victim_pool_within_guarantee": (
-                [None if w < 0 else bool(w) for w in c["pool_within_guarantee"].tolist()]
-                if "pool_within_guarantee" in c
-                else [None] * len(self)
-            ),
-        }
-
-    def _numbers(self) -> list[dict[str, Any]]:
-        """Return what was compared, one object a row."""
-        snapshot, c = self._snapshot, self._columns
-        needed = objects(snapshot, c["needed"])
-        free = objects(snapshot, c["free_before"], zeros=True)
-        usage = objects(snapshot, c["usage_before"], zeros=True)
-        keys = element_keys(snapshot) if (c["violated"] >= 0).any() else []
-        result: list[dict[str, Any]] = []
-        ran = seconds_of(c["ran"]) if "ran" in c else [None] * len(self)
-        rows = zip(c["group"].tolist(), c["allocation"].tolist(), c["violated"].tolist(), ran, strict=True)
-        for row, (group, allocation, violated, wallclock) in enumerate(rows):
-            numbers: dict[str, Any] = {"free_before": free[row]}
-            if needed[row]:
-                numbers["needed"] = needed[row]
-            if allocation >= 0:
-                numbers["usage_before"] = usage[row]
-            if group < len(GROUPS):
-                numbers["group"] = GROUPS[group]
-            if violated >= 0:
-                numbers["violated"] = keys[violated]
-            if wallclock is not None:
-                numbers["wallclock"] = wallclock
-            numbers |= queue_numbers(c, row)
-            if proof := fewest_numbers(c, row):
-                numbers["minimum"] = proof
-            result.append(numbers | dict(self._repairs.get(row, {})))
-        return result
-
-    def _full(self) -> dict[str, list[Any]]:
-        """Return all that a decision says, a list each, in the order of its attributes."""
-        columns = self._plain() | {
-            "numbers": self._numbers(),
-            "freed": objects(self._snapshot, self._columns["freed"]),
-            "kept": objects(self._snapshot, self._columns["kept"]),
-        }
-        return {name: columns[name] for name in _ATTRIBUTES}
-
     def _objects(self) -> list[Decision]:
-        return [Decision(*row) for row in zip(*self._full().values(), strict=True)]
+        if not self._count:
+            return []
+        base, keys, repairs = self._base, [], None
+        if self._later is None:
+            repairs = self._repairs or None
+            keys = element_keys(base) if (self._columns["violated"] >= 0).any() else []
+        made: list[Decision] = self._rows.objects(
+            _WORDS, base.resources, base._head["quantum"], keys, repairs, self._chosen
+        )
+        return made

@@ -1,4 +1,4 @@
-"""How far the fewest victims of a step were proved to be the fewest."""
+"""What there is to say of searches for the fewest victims, or for those that cost least."""
 
 from __future__ import annotations
 
@@ -17,20 +17,7 @@ if TYPE_CHECKING:
 
     from evenhand.model import Snapshot
 
-__all__ = ["costs_in_vain", "fewest_numbers", "spent_budgets"]
-
-
-def fewest_numbers(columns: Mapping[str, NDArray[Any]], row: int) -> dict[str, Any]:
-    """Return what was proved of a decision's step."""
-    cost = columns.get("minimum_cost")
-    if cost is None or cost[row] < 0:
-        return {}
-    return {
-        "cost": int(cost[row]),
-        "lower_bound": int(columns["minimum_lower_bound"][row]),
-        "proved": bool(columns["minimum_proved"][row]),
-        "first": bool(columns["minimum_first"][row]),
-    }
+__all__ = ["costs_in_vain", "spent_budgets"]
 
 
 def spent_budgets(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from evenhand.accepted import MOST, checked, plain
 from evenhand.arguments import as_json, expect
 from evenhand.building.readback import seconds
 from evenhand.errors import NoSuchNameError, shorten
-from evenhand.frozen import Frozen, freeze
+from evenhand.frozen import freeze
 from evenhand.plans.decisions import Decisions
 from evenhand.plans.explainable import Explainable
 from evenhand.plans.fewest import costs_in_vain, spent_budgets
@@ -20,6 +21,7 @@ from evenhand.plans.handed import taken_in_all
 from evenhand.plans.job_states import JobStates
 from evenhand.plans.live import repairs
 from evenhand.plans.memory import fingerprint, next_state
+from evenhand.plans.past import OfLive
 from evenhand.plans.refusals import Refusals
 from evenhand.plans.savable import Savable
 from evenhand.plans.statuses import Groups, Statuses
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["Plan"]
 
 
-class Plan(Frozen, Tabular, Savable, Explainable):
+class Plan(OfLive, Tabular, Savable, Explainable):
     """Decisions with their reasons, refusals, statuses, groups and the next state.
 
     Made by a policy. Nothing in it changes; what is costly is made when it is first asked for.
@@ -69,19 +71,13 @@ class Plan(Frozen, Tabular, Savable, Explainable):
 
     Attributes
     ----------
-    snapshot, policy, on, given
+    policy, on, given
         As they went in.
-    state_before : State or None
-        The state that went in.
     """
 
-    snapshot: Snapshot
     policy: Any
     on: Any
     given: Mapping[str, Any] | None
-    state_before: State | None
-    _core: CorePlan
-    _found: tuple[Diagnostic, ...]
 
     def __init__(
         self,
@@ -92,6 +88,8 @@ class Plan(Frozen, Tabular, Savable, Explainable):
         on: Any = None,
         given: Mapping[str, Any] | None = None,
         diagnostics: Iterable[Diagnostic] = (),
+        *,
+        updated: float | None = None,
     ) -> None:
         self._keep(
             snapshot=snapshot,
@@ -101,6 +99,8 @@ class Plan(Frozen, Tabular, Savable, Explainable):
             state_before=state,
             _core=core,
             _found=tuple(diagnostics),
+            _updated=updated,
+            _rows=None,
         )
 
     def __eq__(self, other: object) -> bool:
@@ -113,10 +113,6 @@ class Plan(Frozen, Tabular, Savable, Explainable):
         return hash((self.snapshot, len(self.decisions)))
 
     @property
-    def _now(self) -> float:
-        return self.snapshot.now
-
-    @property
     def _system(self) -> System:
         system: System = self.policy.RECORD
         return system
@@ -126,14 +122,20 @@ class Plan(Frozen, Tabular, Savable, Explainable):
         return self.snapshot, self.policy, self.state_before, self.on, self.given
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from evenhand.plans.kept import KeptPlan
+        from evenhand.plans.kept import KeptCore
 
         before = (self.state_before, self.on, self.given, self._found)
-        return type(self), (self.snapshot, self.policy, KeptPlan(self), *before)
+        inputs = (self.snapshot, self.policy, KeptCore.of(self), *before)
+        return partial(type(self), updated=self._updated), inputs
 
     @cached_property
     def decisions(self) -> Decisions:
         """What to do, in the order in which it is to be carried out."""
+        if self._rows is None or self._rows.repairs:  # violated limits are the frozen cluster's
+            return self._decided()
+        return Decisions._of_live(self._past.base, self._rows, self._decided)
+
+    def _decided(self) -> Decisions:
         columns = self._core.decisions()
         plain = Decisions(self.snapshot, columns)
         return Decisions(self.snapshot, columns, repairs(self.snapshot, plain))
@@ -180,7 +182,8 @@ class Plan(Frozen, Tabular, Savable, Explainable):
     def state(self) -> State:
         """What the next plan starts from."""
         before = self.shares.state if self._system.shares else State(self.snapshot.now)
-        return next_state(self.snapshot, self.policy, before, self._core.memory())
+        state = next_state(self.snapshot, self.policy, before, self._core.memory())
+        return state if self._updated is None else replace(state, updated=self._updated)
 
     @property
     def handed(self) -> Mapping[str, Any]:
@@ -194,11 +197,13 @@ class Plan(Frozen, Tabular, Savable, Explainable):
         width = len(self.snapshot.resources)
         return {"allocation": np.zeros(0, np.int32), "amounts": np.zeros((0, width), np.int64)}
 
-    @property
+    @cached_property
     def taken(self) -> dict[str | int, dict[str, Any]]:
         """Allocation to what its beneficiary has of its room by now, where this plan hands some over."""
         names = self.snapshot.names("allocations")
-        return {names[row]: amounts for row, amounts in taken_in_all(self.snapshot, self.handed).items()}
+        settings = self.snapshot.settings("allocations")
+        found = taken_in_all(self.snapshot, settings, self.handed)
+        return {names[row]: amounts for row, amounts in found.items()}
 
     @property
     def next_due(self) -> float | None:

@@ -112,8 +112,8 @@ class Victims(Frozen, Tabular):
     def certificate(self) -> Mapping[str, Any] | None:
         """How far the set is known to be the fewest; None if the policy does not look for the fewest.
 
-        ``cost``, ``lower_bound`` (no set that costs less makes room), ``gap`` between both, ``proved`` and
-        ``first`` as of `evenhand.plans.fewest.fewest_numbers`.
+        ``cost``, ``lower_bound`` (no set that costs less makes room), ``gap`` between both, ``proved``, and
+        ``first`` if it is the first set of its cost.
         """
         proof = next((victim.numbers.get("minimum") for victim in self.decisions.victims), None)
         return proof and FrozenDict({**proof, "gap": proof["cost"] - proof["lower_bound"]})

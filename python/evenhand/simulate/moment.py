@@ -12,7 +12,7 @@ from evenhand.arguments import expect
 from evenhand.config.triggers import Heartbeat, SchedulingRun
 from evenhand.explain.explanation import Claim
 from evenhand.explain.facts import name_of
-from evenhand.plans.mapped import MappedCore, answers
+from evenhand.plans.mapped import frozen_answers
 from evenhand.plans.plan import Plan
 from evenhand.reasons import ACTIONS
 from evenhand.simulate.running import Simulation
@@ -97,17 +97,12 @@ def moment(result: Result, decision: int) -> Moment:
     steps -= before._core.steps
     run, on, arguments = _poised(result, before, steps)
     run._core.planner.decide(**arguments)
-    said = answers(run._core.planner)  # of the state that the decisions have led to
-    run._core.planner.take_back()
-    snapshot, rows = run._frozen()
-    said["groups"] = run._core.planner.groups()
 
-    def trace(kind: str, row: int) -> Any:
+    def traced(kind: str, row: int) -> Any:
         again, _, arguments = _poised(result, before, steps)
         return again._core.planner.traced(kind, row, **arguments)
 
-    declared = {column.name: column for column in result.policy.RECORD.memory}
-    core = MappedCore(said, rows, snapshot.pool_count, declared, trace)
+    snapshot, core = frozen_answers(run._core.planner, run._frozen, result.policy.RECORD.memory, traced)
     return Moment(Plan(snapshot, result.policy, core, None, on), decision - first, result, decision)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.plans import Certificate
-from evenhand.plans.kept import KeptPlan
+from evenhand.plans.kept import KeptCore
 from evenhand.testing.certificates import check_certificate
 from tests.reference.certificates import NotDerived, check_by_rules
 from tests.unit.plans import test_costs as costs
@@ -259,7 +259,7 @@ def test_live_clusters_certify_what_they_plan() -> None:
 def test_a_plan_that_its_snapshot_does_not_lead_to_has_none() -> None:
     made = plan(HARD, (4, 10), victim_selection="minimum")
     prefix = made.policy.replace(victim_selection="prefix")
-    strange = eh.Plan(made.snapshot, prefix, KeptPlan(made), None, None, made.given)
+    strange = eh.Plan(made.snapshot, prefix, KeptCore.of(made), None, None, made.given)
     with pytest.raises(ValueError, match="does not lead to the same decisions"):
         strange.certificate(0)
 
