@@ -236,6 +236,11 @@ struct RowFields {
          [](RowReader& r, C& c, const Cell& cell) {
            return r.amounts(cell, c.limits.data(), &c.limits_given[0]);
          }},
+        {"best_allocation_share",
+         [](RowReader& r, C& c, const Cell& cell) {
+           c.best_allocation_share.assign(r.state_.width(), 1.0);
+           return r.shares(cell, c.best_allocation_share.data());
+         }},
         {"gang", flag<&C::gang>},
         {"start_time", time<&C::start_time>},
         {"fifo_start_time",
@@ -318,7 +323,7 @@ bool RowReader::read(Columns& columns, const std::vector<RowCell>& row) {
   }
   if (columns.names.text.size() != 1) return false;
   if constexpr (std::is_same_v<Columns, AllocationColumns>) {
-    if (refers.operation == kNoId || state_.stated(refers.operation)) return false;
+    if (refers.operation == kNoId) return false;
     for (std::size_t r = 0; r < columns.held.size(); ++r)
       if (columns.held[r] > columns.resources[r]) return false;
   } else if constexpr (std::is_same_v<Columns, OperationColumns>) {
@@ -334,8 +339,7 @@ template bool RowReader::read(AllocationColumns&, const std::vector<RowCell>&);
 template bool RowReader::read(OperationColumns&, const std::vector<RowCell>&);
 
 bool RowReader::read_request(const std::vector<RowCell>& row) {
-  if (!read(requests, row) || refers.operation == kNoId || state_.stated(refers.operation))
-    return false;
+  if (!read(requests, row) || refers.operation == kNoId) return false;
   if (!refers.gang)
     requests.gang[0] = state_.operations().get(&OperationColumns::gang, refers.operation);
   return true;
@@ -394,6 +398,16 @@ bool RowReader::amounts(const Cell& cell, Amount* quanta, ResourceMask* given) c
     quanta[r] = *whole;
     if (given != nullptr) *given |= ResourceMask{1} << r;
   }
+  return true;
+}
+
+bool RowReader::shares(const Cell& cell, double* shares) const {
+  AmountCells buffer;
+  const AmountCells* found = nullptr;
+  if (!place(cell, found, buffer)) return false;
+  for (std::size_t r = 0; r < state_.width(); ++r)
+    if (const Cell& c = found->cells[r]; !c.none())
+      if (!number(c, shares[r]) || shares[r] < 0 || shares[r] > 1) return false;
   return true;
 }
 

@@ -41,6 +41,8 @@ class RowReader {
 
   // Cells of events. Absent amounts are 0; `given` gets the others.
   bool amounts(const Cell& cell, Amount* quanta, ResourceMask* given = nullptr) const;
+  // Absent shares stay as they are.
+  bool shares(const Cell& cell, double* shares) const;
   static bool time(const Cell& cell, Time& time);
   static bool whole(const Cell& cell, Index least, Index& value);
   Id pool(std::string_view name) const;

@@ -14,6 +14,7 @@ bool same_order(double a, double b) { return a == b || (a != a && b != b); }
 
 bool EventReader::read(const EventCells& e, EventStep& s) {
   using K = EventStep::Kind;
+  broken_ = {};
   switch (e.kind) {
     case EventKind::kTime:
       return time(e, s);
@@ -34,8 +35,9 @@ bool EventReader::read(const EventCells& e, EventStep& s) {
       return resize(e, s);
     case EventKind::kTake:
       s.kind = K::kTake;
-      return (s.row = alive(e[F::kAllocation])) != kNoId && state_.leaving(s.row) &&
-             e[F::kResources].kind == Cell::Kind::kObject &&
+      if ((s.row = alive(e[F::kAllocation])) == kNoId) return false;
+      if (!state_.leaving(s.row)) return breaks("allocation", "state");
+      return e[F::kResources].kind == Cell::Kind::kObject &&
              rows.amounts(e[F::kResources], s.amounts.data());
     case EventKind::kCount:
       return count(e, s);
@@ -60,7 +62,9 @@ Id EventReader::find(const LiveTable<Columns>& table, const Cell& name) {
 // The slot of an allocation that has not ended.
 Id EventReader::alive(const Cell& name) {
   const Id slot = find(state_.allocations(), name);
-  return slot != kNoId && (!state_.gone(slot) || state_.away(slot)) ? slot : kNoId;
+  if (slot != kNoId && (!state_.gone(slot) || state_.away(slot))) return slot;
+  breaks("allocation", "exists");
+  return kNoId;
 }
 
 // The name of what need not exist.
@@ -72,11 +76,11 @@ bool EventReader::label(const Cell& cell, std::string& text, std::string_view& f
 
 // Whether a sum stays within the largest amount; what does not grow always does.
 bool EventReader::fits(const std::vector<Amount>& sums, const Amount* before, Index times,
-                       const Amount* after, Index times_after) const {
+                       const Amount* after, Index times_after) {
   for (std::size_t r = 0; r < state_.width(); ++r) {
     const Amount b = before == nullptr ? 0 : before[r] * times;
     const Amount a = after == nullptr ? 0 : times_checked(after[r], times_after);
-    if (a > b && sums[r] - b + a > kMaxAmount) return false;
+    if (a > b && sums[r] - b + a > kMaxAmount) return breaks("", "overflow");
   }
   return true;
 }
@@ -115,27 +119,30 @@ bool EventReader::time(const EventCells& e, EventStep& s) {
   else
     return false;
   const double microseconds = std::nearbyint(seconds * 1e6);
-  if (!(std::abs(microseconds) <= static_cast<double>(kMaxAmount))) return false;
+  if (!(std::abs(microseconds) <= static_cast<double>(kMaxAmount))) return breaks("now", "range");
   s.time = static_cast<Time>(microseconds);
-  return s.time >= state_.now();
+  if (s.time < state_.now()) return breaks("now", "clock");
+  return true;
 }
 
 bool EventReader::start(const EventCells& e, EventStep& s) {
   s.kind = EventStep::Kind::kStart;
   if (!rows.read_allocation(e.row)) return false;
-  for (const RowCell& cell : e.row)
-    if (cell.field == "state" && cell.cell.none()) return false;
   const AllocationColumns& row = rows.allocations;
   const RowReferences& refers = rows.refers;
   const Id old = named(state_.allocations(), row);
-  if (old != kNoId && (!state_.gone(old) || state_.away(old))) return false;
-  if (row.state[0] != AllocationState::kRunning) return false;
+  if (old != kNoId && (!state_.gone(old) || state_.away(old))) return breaks("name", "unique");
+  for (const RowCell& cell : e.row)
+    if (cell.field == "state" && cell.cell.none()) return breaks("state", "choice");
+  if (row.state[0] != AllocationState::kRunning) return breaks("state", "choice");
+  if (state_.stated(refers.operation)) return breaks("operation", "sum_agrees");
   const Amount* each = nullptr;
   if (!e[F::kRequest].none()) {
     s.request = find(state_.requests(), e[F::kRequest]);
-    if (s.request == kNoId || state_.pending(s.request) == 0 ||
-        state_.operation_of_request(s.request) != refers.operation)
-      return false;
+    if (s.request == kNoId) return breaks("request", "exists");
+    if (state_.pending(s.request) == 0) return breaks("request", "count");
+    if (state_.operation_of_request(s.request) != refers.operation)
+      return breaks("request", "operation");
     s.count = state_.pending(s.request) - 1;
     each = each_of(s.request);
   }
@@ -145,18 +152,19 @@ bool EventReader::start(const EventCells& e, EventStep& s) {
 }
 
 // What an allocation keeps: no more than it has.
-bool EventReader::held(const EventCells& e, EventStep& s) const {
+bool EventReader::held(const EventCells& e, EventStep& s) {
   if (!rows.amounts(e[F::kHeld], s.amounts.data())) return false;
   const Amount* has = state_.amounts(s.row);
   for (std::size_t r = 0; r < state_.width(); ++r)
-    if (s.amounts[r] > has[r]) return false;
+    if (s.amounts[r] > has[r]) return breaks("held", "held_within_resources", r);
   return true;
 }
 
 bool EventReader::leave(const EventCells& e, EventStep& s) {
   s.kind = EventStep::Kind::kLeave;
   s.row = alive(e[F::kAllocation]);
-  if (s.row == kNoId || !state_.holds(s.row)) return false;
+  if (s.row == kNoId) return false;
+  if (!state_.holds(s.row)) return breaks("allocation", "state");
   if (!e[F::kDeadline].none() && !rows.time(e[F::kDeadline], s.time)) return false;
   s.held = !e[F::kHeld].none();
   if (s.held && !held(e, s)) return false;
@@ -186,7 +194,8 @@ bool EventReader::leave(const EventCells& e, EventStep& s) {
 bool EventReader::suspend(const EventCells& e, EventStep& s) {
   s.kind = EventStep::Kind::kSuspend;
   s.row = alive(e[F::kAllocation]);
-  if (s.row == kNoId || state_.away(s.row)) return false;
+  if (s.row == kNoId) return false;
+  if (state_.away(s.row)) return breaks("allocation", "state");
   if (!e[F::kHeld].none()) return held(e, s);
   if (const Amount* kept = state_.kept(s.row)) std::copy_n(kept, state_.width(), s.amounts.begin());
   return true;
@@ -195,7 +204,8 @@ bool EventReader::suspend(const EventCells& e, EventStep& s) {
 bool EventReader::resume(const EventCells& e, EventStep& s) {
   s.kind = EventStep::Kind::kResume;
   s.row = alive(e[F::kAllocation]);
-  if (s.row == kNoId || !state_.away(s.row)) return false;
+  if (s.row == kNoId) return false;
+  if (!state_.away(s.row)) return breaks("allocation", "state");
   s.node = state_.node_of(s.row);
   if (!e[F::kNode].none() && (s.node = find(state_.nodes(), e[F::kNode])) == kNoId) return false;
   s.time = state_.now();
@@ -216,17 +226,19 @@ bool EventReader::job(const EventCells& e, EventStep& s) {
 bool EventReader::resize(const EventCells& e, EventStep& s) {
   s.kind = EventStep::Kind::kResize;
   s.row = alive(e[F::kAllocation]);
-  if (s.row == kNoId || !state_.holds(s.row)) return false;
+  if (s.row == kNoId) return false;
+  if (!state_.holds(s.row)) return breaks("allocation", "state");
   if (!rows.amounts(e[F::kResources], s.amounts.data())) return false;
   if (const Amount* kept = state_.kept(s.row))
     for (std::size_t r = 0; r < state_.width(); ++r)
-      if (kept[r] > s.amounts[r]) return false;
+      if (kept[r] > s.amounts[r]) return breaks("resources", "held_within_resources", r);
   return fits(state_.asked(), state_.amounts(s.row), 1, s.amounts.data(), 1);
 }
 
 bool EventReader::count(const EventCells& e, EventStep& s) {
   s.row = find(state_.requests(), e[F::kRequest]);
-  if (s.row == kNoId || !rows.whole(e[F::kCount], 0, s.count)) return false;
+  if (s.row == kNoId) return breaks("request", "exists");
+  if (!rows.whole(e[F::kCount], 0, s.count)) return false;
   s.kind = s.count == 0 ? EventStep::Kind::kRemoveRequest : EventStep::Kind::kPending;
   const Amount* each = each_of(s.row);
   return fits(state_.asked(), each, state_.pending(s.row), each, s.count);
@@ -235,7 +247,7 @@ bool EventReader::count(const EventCells& e, EventStep& s) {
 bool EventReader::node(const EventCells& e, EventStep& s) {
   s.kind = EventStep::Kind::kNode;
   s.row = find(state_.nodes(), e[F::kNode]);
-  if (s.row == kNoId) return false;
+  if (s.row == kNoId) return breaks("node", "exists");
   if (const Cell& given = e[F::kSchedulable]; !given.none()) {
     if (given.kind != Cell::Kind::kFlag) return false;
     s.flagged = true;
@@ -258,7 +270,7 @@ bool EventReader::put(const EventCells& e, EventStep& s) {
 
 bool EventReader::put_allocation(const EventCells& e, EventStep& s) {
   s.kind = EventStep::Kind::kStart;
-  if (!rows.read_allocation(e.row)) return false;
+  if (!rows.read_allocation(e.row) || state_.stated(rows.refers.operation)) return false;
   const AllocationColumns& row = rows.allocations;
   const Id old = named(state_.allocations(), row);
   if (old != kNoId && (!state_.gone(old) || state_.away(old))) {
@@ -295,6 +307,7 @@ bool EventReader::put_operation(const EventCells& e, EventStep& s) {
 bool EventReader::put_request(const EventCells& e, EventStep& s) {
   s.kind = EventStep::Kind::kPutRequest;
   if (!rows.read_request(e.row)) return false;
+  if (state_.stated(rows.refers.operation)) return breaks("operation", "sum_agrees");
   const RequestColumns& row = rows.requests;
   const Id old = s.row = named(state_.requests(), row);
   if (old != kNoId && !in_place(state_.requests(), row, old)) {
@@ -337,7 +350,8 @@ bool EventReader::remove(const EventCells& e, EventStep& s) {
   const Cell& name = e[F::kName];
   if (table == "requests") {
     s.kind = K::kRemoveRequest;
-    return (s.row = find(state_.requests(), name)) != kNoId;
+    s.row = find(state_.requests(), name);
+    return s.row != kNoId || breaks("request", "exists");
   }
   if (table == "allocations") {
     s.kind = K::kEnd;

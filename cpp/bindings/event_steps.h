@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -48,6 +49,14 @@ struct EventStep {
   std::string_view operation, asked;  // kLeave: names of what it leaves for
 };
 
+// The rule of a cluster that an event breaks whose cells are right: field and rule, in the words
+// of errors; and the resource, where it is about one.
+struct BrokenRule {
+  static constexpr std::size_t kNoResource = SIZE_MAX;
+  std::string_view field, rule;
+  std::size_t resource = kNoResource;
+};
+
 class EventReader {
  public:
   explicit EventReader(const ClusterState& state) : state_(state), rows(state) {}
@@ -61,16 +70,23 @@ class EventReader {
 
   // False: the event is unusual or wrong. Columns of a row stand in `rows` until the next.
   bool read(const EventCells& event, EventStep& step);
+  // What the last one breaks, if its cells are right; no rule: it is right, or unusual.
+  const BrokenRule& broken() const noexcept { return broken_; }
 
  private:
   using F = EventField;
 
+  bool breaks(std::string_view field, std::string_view rule,
+              std::size_t resource = BrokenRule::kNoResource) {
+    broken_ = {field, rule, resource};
+    return false;
+  }
   Id alive(const Cell& name);
   template <class Columns>
   Id find(const LiveTable<Columns>& table, const Cell& name);
   bool label(const Cell& cell, std::string& text, std::string_view& found);
   bool fits(const std::vector<Amount>& sums, const Amount* before, Index times, const Amount* after,
-            Index times_after) const;
+            Index times_after);
   const Amount* each_of(Id request) const;
   bool reserved_for(Column<Id> ReservationColumns::* column, Id row) const;
   template <class Columns>
@@ -80,7 +96,7 @@ class EventReader {
 
   bool time(const EventCells& e, EventStep& s);
   bool start(const EventCells& e, EventStep& s);
-  bool held(const EventCells& e, EventStep& s) const;
+  bool held(const EventCells& e, EventStep& s);
   bool leave(const EventCells& e, EventStep& s);
   bool suspend(const EventCells& e, EventStep& s);
   bool resume(const EventCells& e, EventStep& s);
@@ -95,6 +111,8 @@ class EventReader {
   bool put_node(const EventCells& e, EventStep& s);
   bool put_reservation(const EventCells& e, EventStep& s);
   bool remove(const EventCells& e, EventStep& s);
+
+  BrokenRule broken_;
 };
 
 }  // namespace evenhand::bindings

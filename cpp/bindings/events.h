@@ -49,6 +49,18 @@ class Events {
     act();
     return true;
   }
+  // What the last event breaks; none: it is carried out.
+  py::object broken() const {
+    const BrokenRule& broken = reader_.broken();
+    if (broken.rule.empty()) throw py::value_error("an event with right cells cannot be read");
+    std::string field(broken.field);
+    if (broken.resource != BrokenRule::kNoResource)
+      field +=
+          "." +
+          std::string(owner_.state().tables().resources.names[static_cast<Index>(broken.resource)]);
+    return py::make_tuple(field.empty() ? py::object(py::none()) : py::str(field),
+                          py::str(broken.rule.data(), broken.rule.size()));
+  }
   // Lets go of what the last event referred to.
   void end() { cells_.clear(); }
 
@@ -204,6 +216,10 @@ class EventsOfCall {
     }
     return first;
   }
+  py::object carry_out(const py::object& event, const py::tuple& classes) {
+    const auto load = [&](EventCells& out) { return load_event(event, classes, out); };
+    return events_->carry_out(load) ? py::none() : events_->broken();
+  }
   py::ssize_t carry_out(EventColumns& given, py::ssize_t first) {
     const auto load = [&](EventCells& out) {
       // Names lie far apart: the memory of those that follow is loaded meanwhile.
@@ -231,6 +247,13 @@ void define_events(Class& c) {
        },
        py::arg("events"), py::arg("first"), py::arg("classes"), py::arg("stage"),
        "The place of the first that is left to the caller; their number: none is.")
+      .def(
+          "carry_out_one",
+          [](Owner& o, const py::object& event, const py::tuple& classes, const py::object& stage) {
+            return EventsOfCall<Owner>(o, stage).carry_out(event, classes);
+          },
+          py::arg("event"), py::arg("classes"), py::arg("stage"),
+          "An event whose cells are right: field and rule that it breaks, or None.")
       .def(
           "happen",
           [](Owner& o, const py::list& given, const py::tuple& classes, const py::object& own,

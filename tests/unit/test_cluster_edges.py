@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any
 
+import numpy as np
 import pytest
 
 import evenhand as eh
@@ -73,6 +74,58 @@ def test_time_does_not_run_back(now: float, allowed: bool) -> None:
     else:
         with pytest.raises(eh.InputError, match="clock"):
             found.apply([{"event": "time", "now": now}])
+
+
+@pytest.mark.parametrize("beyond", [-1, 0, 1])
+def test_the_clock_ends_where_that_of_snapshots_does(beyond: int) -> None:
+    found, last = cluster(), MOST / 1e6
+    now = last if beyond == 0 else float(np.nextafter(last, beyond * np.inf))
+    if beyond <= 0:
+        found.apply([{"event": "time", "now": now}])
+        assert found.snapshot().now == eh.Snapshot.from_dict({"resources": {"cpu": {}}, "now": now}).now
+        return
+    said = "within 2\\^60 microseconds of zero: times are seconds, not milliseconds"
+    with pytest.raises(eh.InputError, match=said):
+        found.apply([{"event": "time", "now": now}])
+    with pytest.raises(eh.InputError, match=said):
+        eh.Snapshot.from_dict({"resources": {"cpu": {}}, "now": now})
+
+
+def test_nothing_and_zero_are_said_too() -> None:
+    row = {"name": "a", "operation": "o", "node": "n", "resources": {"cpu": 3}, "start_time": 50}
+    found = cluster(allocations=[row])
+    found.apply([{"event": "job", "allocation": "a", "last_job_start_time": 0}])
+    assert found.snapshot().to_dict()["allocations"][0]["last_job_start_time"] == 0
+    found.apply([{"event": "leave", "allocation": "a", "held": {"cpu": 2}}])
+    found.apply([{"event": "suspend", "allocation": "a", "held": {"cpu": 1}}])
+    assert found.snapshot().to_dict()["allocations"][0]["held"] == {"cpu": 1}
+    found.apply([{"event": "resume", "allocation": "a", "start_time": 0}])
+    found.apply([{"event": "leave", "allocation": "a", "held": {"cpu": 2}}])
+    found.apply([{"event": "suspend", "allocation": "a", "held": {}}])
+    (row,) = found.snapshot().to_dict()["allocations"]
+    assert "held" not in row
+    assert row.get("start_time", 0) == 0
+    found.apply([{"event": "start", "row": {"name": "b", "operation": "o", "start_time": 0}}])
+    found.apply([{"event": "start", "row": {"name": "c", "operation": "o"}}])
+    assert found.snapshot()._core.column("allocations", "start_time").tolist() == [0, 0, 100_000_000]
+
+
+@pytest.mark.parametrize("cells", [{"priority": 2**70}, {"best_allocation_share": {"cpu": 0.5}}])
+def test_a_row_may_have_all_cells_of_its_table(cells: dict[str, Any]) -> None:
+    found = cluster()
+    found.apply([{"event": "put", "table": "operations", "row": {"name": "p", **cells}}])
+    assert found.snapshot().to_dict()["operations"][1] == {"name": "p", **cells}
+
+
+@pytest.mark.parametrize(("share", "allowed"), [(-0.001, False), (0, True), (1, True), (1.001, False)])
+def test_shares_are_between_nothing_and_all(share: float, allowed: bool) -> None:
+    event = {"event": "put", "table": "operations"}
+    row = {"name": "p", "best_allocation_share": {"cpu": share}}
+    if allowed:
+        cluster().apply([{**event, "row": row}])
+    else:
+        with pytest.raises(eh.InputError, match="best_allocation_share"):
+            cluster().apply([{**event, "row": row}])
 
 
 def test_room_that_was_taken_goes_with_what_ends() -> None:

@@ -1,14 +1,15 @@
-"""What events say, checked by the rules of tables and in the core's numbers."""
+"""What events say, checked by the rules of tables, in the values that the core reads."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from evenhand.building.readback import matrix
-from evenhand.building.settings import labels_of
+from evenhand.building.dicts import read_rows
+from evenhand.building.parse import Parser
+from evenhand.building.problems import Report
+from evenhand.building.single import CellError, one_time
 from evenhand.cluster.events import (
     Count,
     Event,
@@ -21,24 +22,17 @@ from evenhand.cluster.events import (
     Start,
     Suspend,
     Take,
+    Time,
 )
-from evenhand.cluster.rows import few_rows
-from evenhand.errors import InputError, Problem
+from evenhand.errors import InputError, Problem, shorten
+from evenhand.fields import TABLES
 
 if TYPE_CHECKING:
     from evenhand.cluster.stage import Stage
-    from evenhand.model import Snapshot
 
-__all__ = ["Refused", "Row", "cells_of", "name_of", "refuse"]
+__all__ = ["checked_event", "name_of"]
 
-
-class Refused(ValueError):
-    """An event breaks a rule: (field, rule, message)."""
-
-
-def refuse(field: str | None, rule: str, message: str) -> NoReturn:
-    """Refuse an event."""
-    raise Refused(field, rule, message)
+_REFERENCES = {"operations": ("operation",), "nodes": ("node", "required_node"), "pools": ("pool",)}
 
 
 def name_of(event: Event) -> Any:
@@ -50,17 +44,95 @@ def name_of(event: Event) -> Any:
     return row.get("name") if isinstance(row, Mapping) else None
 
 
-def cells_of(stage: Stage, position: int, event: Event) -> Row:
-    """Return the cells that an event states, checked; none if it states none."""
+def checked_event(stage: Stage, position: int, event: Event) -> Event:
+    """Return an event whose cells break no rule of its table, in values that the core reads."""
+    if isinstance(event, Time):
+        return Time(_instant(position, event.now))
     stated = _row_of(stage, event)
     if stated is None:
-        return Row(stage.base, "", 0)
-    table, row = stated
+        return event
+    table, given = stated
     try:
-        snapshot, row_of = few_rows(stage, {table: [row]})
+        row = _checked_row(stage, table, given)
     except InputError as error:
         raise _blamed(error, table, position, event) from None
-    return Row(snapshot, table, row_of[table][0])
+    match event:
+        case Start() | Put():
+            return replace(event, row=row)
+        case Leave():
+            return replace(event, **_stated(event, row, held="resources"))
+        case Suspend():
+            return Suspend(event.allocation, row.get("resources"))
+        case Take(name, taken):
+            as_given = all(type(amount) in (int, float) for amount in taken.values())
+            amounts = row["resources"]
+            return Take(name, {r: taken[r] if as_given else amounts.get(r, 0) for r in taken})
+    return replace(event, **_stated(event, row))
+
+
+def _stated(event: Any, row: Mapping[str, Any], **names: str) -> dict[str, Any]:
+    """Return the checked cells of an event's fields, which the row may call otherwise."""
+    cells = {field: names.get(field, field) for field in event.__slots__}
+    return {field: row[name] for field, name in cells.items() if name in row and name != "name"}
+
+
+def _instant(position: int, given: Any) -> float:
+    """Return an instant in seconds."""
+    field, rule, said = "now", "finite", f"now is {shorten(given)!r}; it must be an instant"
+    try:
+        now = one_time(None, text=False)(given)
+        if abs(now) < 2**53:
+            return now
+        said = f"now is {shorten(now)!r}; it must be an instant"
+    except CellError as error:
+        rule, said = error.rule, f"now {error}"
+    raise InputError([Problem("events", position, None, field, rule, None, said)]) from None
+
+
+def _checked_row(stage: Stage, table: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the cells that a row states once the rules of its table have read them."""
+    read = _read(stage, table, given)
+    checked: dict[str, Any] = {}
+    for key, cell in given.items():
+        name = str(key).partition(".")[0]
+        field = next((field for field in TABLES[table].fields if field.name == name), None)
+        if cell is None:
+            checked.setdefault(name, None)
+        elif name in read:
+            value = read[name]
+            checked[name] = float(value) if type(value) is int and abs(value) >= 2**63 else value
+        elif name in ("fifo_start_time", "last_job_start_time"):  # as when it started
+            checked[name] = read.get("start_time", 0.0)
+        elif field is not None and field.kind == "amounts":
+            checked[name] = {}
+        elif field is not None and field.default is not None:
+            checked[name] = field.default
+    return checked
+
+
+def _read(stage: Stage, table: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Return a row as a snapshot has it, beside the bare pools, operations and nodes that it names."""
+    report = Report()
+    parser = Parser(report)
+    parser.keep_head({**stage.base._head, "now": stage.core.now, "previous_update": None, "total": None})
+    rows: dict[str, list[Any]] = {table: [given]}
+    for other, fields in _REFERENCES.items():
+        have = {str(given.get("name"))} if other == table else set()
+        named = [given[field] for field in fields if given.get(field) is not None]
+        for text, name in {str(name): name for name in named}.items():
+            if text in have or (row := stage.find(other, text)) < 0 or (other == "pools" and row == 0):
+                continue
+            stub = {"name": name}
+            if other == "operations" and stage.core.gang(row):
+                stub["gang"] = True
+            rows.setdefault(other, []).append(stub)
+    for name in ("pools", "operations", "nodes", "allocations", "requests"):
+        if name in rows:
+            parser.read_table(name, read_rows(TABLES[name], rows[name], report))
+    snapshot = stage.base._build(parser.raw, report)
+    place = snapshot._core.permutation(table).tolist().index(0)
+    read: dict[str, Any] = snapshot.to_dict()[table][place]
+    return read
 
 
 def _row_of(stage: Stage, event: Event) -> tuple[str, dict[str, Any]] | None:
@@ -77,7 +149,7 @@ def _row_of(stage: Stage, event: Event) -> tuple[str, dict[str, Any]] | None:
         case Resize(name, resources) | Take(name, resources):
             row = {"resources": resources}
         case Suspend(name, held):
-            row = {"resources": held}  # whether it has so much is asked when the event is carried out
+            row = {"resources": held}
         case Resume(name, node, started):
             row = {"node": node, "start_time": started}
         case Node(name, capacity, schedulable):
@@ -117,42 +189,6 @@ def _blamed(error: InputError, table: str, position: int, event: Event) -> Input
         name = None if at is None else name_of(event)
         problems.append(Problem("events", at, name, field, p.rule, p.value, message))
     return InputError(problems, error.omitted)
-
-
-class Row:
-    """One row of the checked ones."""
-
-    def __init__(self, snapshot: Snapshot, table: str, row: int) -> None:
-        self.core, self.at = snapshot._core, row
-        self._table, self._beside = table, snapshot._settings
-        self._snapshot = snapshot
-
-    def amounts(self, field: str = "resources") -> tuple[int, ...]:
-        """Return amounts in quanta, one a resource."""
-        return tuple(self.core.column(self._table, field)[self.at].tolist())
-
-    def object(self, field: str = "resources") -> dict[str, float]:
-        """Return amounts by resource, in their units."""
-        quanta = np.array([self.amounts(field)], np.int64)
-        amounts = matrix(quanta, np.asarray(self._snapshot._head["quantum"]))[0].tolist()
-        return dict(zip(self._snapshot.resources, amounts, strict=True))
-
-    def time(self, field: str) -> int:
-        """Return a time in microseconds; absent: `NO_TIME`."""
-        return int(self.core.column(self._table, field)[self.at])
-
-    def beside(self) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-        """Return the settings and the labels of the row."""
-        settings, labels = (
-            self._beside.get(key, {}).get(self.at) for key in (self._table, labels_of(self._table))
-        )
-        return settings, labels
-
-    def label(self, field: str) -> str | None:
-        """Return a text, or None."""
-        words, codes = self.core.text(self._table, field)
-        code = int(codes[self.at])
-        return None if code < 0 else str(words[code])
 
 
 def _given(name: Any, **cells: Any) -> dict[str, Any]:
