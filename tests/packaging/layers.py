@@ -170,3 +170,56 @@ def _modules(node: ast.AST) -> Iterator[tuple[str, ...]]:
 def _is_module(parts: list[str]) -> bool:
     place = ROOT.joinpath("python", "evenhand", *parts)
     return parts in (["_core"], ["__init__"]) or place.is_dir() or place.with_suffix(".py").exists()
+
+
+#: Modules outside of a system's own folder that may name one, with the reason.
+NAMES_A_SYSTEM = {
+    "systems/__init__.py": "lists the records",
+    "adapters/": "public names of the systems' adapters, and recordings of one",
+    "history/": "decays and trees of one system each, which its adapter and its settings ask for",
+    "testing/": "draws and laws of single systems",
+    "cli/": "options of the live adapters, and what files are told by",
+    "diagnostics.py": "codes that begin with a system's word, all in one table",
+    "accepted/kinds.py": "annotations by their names",
+    "config/rows.py": "what readers note for their own system's rules; records are above it",
+    "fields.py": "documents of whom a field is",
+}
+_SYSTEM = re.compile(r"ytsaurus|slurm|backend\.?ai|grid ?engine|yunikorn", re.IGNORECASE)
+
+
+def systems_named(path: Path, text: str) -> list[str]:
+    """Where a module of a shared room names a system, but for docstrings and comments."""
+    name = path.as_posix()
+    if any(name.startswith(known) for known in NAMES_A_SYSTEM) or (
+        path.parts[0] == "systems" and len(path.parts) > 2
+    ):
+        return []
+    tree = ast.parse(text)
+    said = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    return [
+        f"{name}:{node.lineno}: {word}"  # type: ignore[attr-defined]
+        for node in ast.walk(tree)
+        if id(node) not in said
+        for word in _words(node)
+        if _SYSTEM.search(word)
+    ]
+
+
+def _words(node: ast.AST) -> tuple[str, ...]:
+    """Return what a node of a syntax tree says by itself."""
+    match node:
+        case ast.Constant(str(text)):
+            return (text,)
+        case ast.Name(name) | ast.Attribute(_, name) | ast.FunctionDef(name) | ast.ClassDef(name):
+            return (name,)
+        case ast.ImportFrom(module, names):
+            return (module or "", *(alias.name for alias in names))
+        case ast.Import(names):
+            return tuple(alias.name for alias in names)
+    return ()

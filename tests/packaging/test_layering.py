@@ -107,3 +107,42 @@ def test_nothing_looks_for_what_a_policy_may_have() -> None:
     assert not asks.search("getattr(policies, name)")
     found = [p.relative_to(PACKAGE).as_posix() for p in PYTHON if asks.search(p.read_text())]
     assert not found
+
+
+def test_what_tells_reasons_imports_no_snapshot() -> None:
+    """It says what was recorded, and cells of rows that facts are; it reads no table whole."""
+    tellers = [p for p in PYTHON if p.parent.name == "explain" or p.name in ("says.py", "says_of_limits.py")]
+    assert len(tellers) > len({p.parent for p in tellers}) > 5
+    imports = re.compile(r"^\s*(?:from|import) evenhand(?:\.model\b| import .*Snapshot)", re.MULTILINE)
+    assert imports.search("if TYPE_CHECKING:\n    from evenhand.model import Snapshot\n")
+    found = [p.relative_to(PACKAGE).as_posix() for p in tellers if imports.search(p.read_text())]
+    assert not found
+
+
+def test_no_shared_room_names_a_system() -> None:
+    named = [where for p in PYTHON for where in layers.systems_named(p.relative_to(PACKAGE), p.read_text())]
+    assert not named, "\n".join(named)
+
+
+def test_each_exception_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    allowed = dict(layers.NAMES_A_SYSTEM)
+    monkeypatch.setattr(layers, "NAMES_A_SYSTEM", {})
+    paths = [p.relative_to(PACKAGE) for p in PYTHON]
+    naming = [p.as_posix() for p in paths if layers.systems_named(p, (PACKAGE / p).read_text())]
+    assert [known for known in allowed if not any(name.startswith(known) for name in naming)] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "named"),
+    [
+        ("plans/plan.py", "_core.ytsaurus_apart(planner)", 1),
+        ("plans/plan.py", "def f():\n    return word == 'slurm'", 1),
+        ("plans/plan.py", "from evenhand.systems.gridengine.settings import Queue", 1),
+        ("plans/plan.py", "class SlurmPlan:\n    pass", 1),
+        ("plans/plan.py", '"""As Slurm does."""\n\ndef f():\n    """As YuniKorn."""  # or Backend.AI', 0),
+        ("systems/slurm/policy.py", "word = 'slurm'", 0),
+        ("systems/base.py", "word = 'slurm'", 1),
+    ],
+)
+def test_a_system_that_is_named_is_seen(path: str, text: str, named: int) -> None:
+    assert len(layers.systems_named(Path(path), text)) == named

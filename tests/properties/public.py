@@ -54,7 +54,7 @@ HOOKS = frozenset(
             "noted_of_run",
         ),
         *("order_numbers", "remembered"),
-        *("share", "standing", "together", "told", "told_of_unseen", "told_of_victim"),
+        *("apart", "become", "share", "standing", "together"),
     )
 )
 #: Methods of an adapter that a driver calls.

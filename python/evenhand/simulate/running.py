@@ -387,11 +387,12 @@ class Simulation:
 
     def _apart(self) -> list[int]:
         """Return which of those that share the run came to something else in its last step."""
-        return list(_core.ytsaurus_apart(self._core.planner).tolist())
+        apart: list[int] = self._policy.apart(self._core.planner)
+        return apart
 
     def _become(self, rows: Sequence[int]) -> None:
         """Go on as the run of these of them, the first of which leads."""
-        _core.ytsaurus_become(self._core.planner, np.array(rows, np.int32))
+        self._policy.become(self._core.planner, rows)
         self._sharing = tuple(self._sharing[row] for row in rows)
         self._policy = self._sharing[0]
         self._made = (self._made[0], self._policy, *self._made[2:])

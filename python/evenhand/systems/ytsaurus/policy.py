@@ -181,6 +181,15 @@ class YTsaurus(Policy):
             return False
         return bool(_core.ytsaurus_share(planner, columns.shared_columns([p.settings for p in policies])))
 
+    def apart(self, planner: Any) -> list[int]:
+        """Return which of those that share a planner came to something else in its last step."""
+        rows: list[int] = _core.ytsaurus_apart(planner).tolist()
+        return rows
+
+    def become(self, planner: Any, rows: Sequence[int]) -> None:
+        """Let a planner be that of these of them, the first of which leads."""
+        _core.ytsaurus_become(planner, np.array(rows, np.int32))
+
     def decides(self, on: Any, find: Callable[[list[Any]], list[int]] | None = None) -> dict[str, Any]:
         """Return a trigger as arguments of a planner; `find` gives the rows of nodes, -1: there is none."""
         return {} if find is None or isinstance(on, Round) else {"nodes": _rows(on, find)}
