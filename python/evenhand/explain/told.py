@@ -1,9 +1,10 @@
-"""What a policy adds to an explanation, in its own words."""
+"""What a system adds to an explanation, in the clauses of its record."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,22 +18,12 @@ from evenhand.reasons import ACTIONS
 if TYPE_CHECKING:
     from evenhand.explain.facts import Facts
 
-__all__ = [
-    "NOTHING",
-    "Told",
-    "clause_of_outcome",
-    "clause_of_unseen",
-    "clauses_of_victim",
-    "known_of_victim",
-    "told_of_outcome",
-    "told_of_unseen",
-    "told_of_victim",
-]
+__all__ = ["NOTHING", "Told", "told_of_outcome", "told_of_unseen", "told_of_victim"]
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a policy says of one outcome, or of a victim."""
+    """What a system says of one outcome, or of a victim."""
 
     numbers: Mapping[str, Any] = field(default_factory=dict)
     text: str = ""
@@ -49,33 +40,17 @@ NOTHING = Told()
 def told_of_outcome(
     facts: Facts, what: str, row: int, met: Mapping[str, Any], recorded: Mapping[str, Any]
 ) -> Told:
-    """Return what the policy says of an outcome; nothing of most."""
-    found: Told = facts.plan.policy.told(facts, what, row, met, recorded)
-    return found
-
-
-def told_of_unseen(facts: Facts, what: str, row: int) -> Told:
-    """Return what the policy says of running work or a request that it did not look at; of most nothing."""
-    found: Told = facts.plan.policy.told_of_unseen(facts, what, row)
-    return found
-
-
-def told_of_victim(facts: Facts, row: int) -> Told:
-    """Return what the policy says of a victim, by its row among the decisions; of most nothing."""
-    found: Told = facts.plan.policy.told_of_victim(facts, row)
-    return found
-
-
-def clause_of_outcome(
-    facts: Facts, what: str, row: int, met: Mapping[str, Any], recorded: Mapping[str, Any]
-) -> Told:
     """Return the clause of the system's record for an outcome; nothing without one or without a record."""
-    says = facts.plan._system.says
+    system, rows = facts.plan._system, rows_of(facts, what, row)
+    says = system.says
     clauses = says.get((what, met["outcome"]), ())
-    if not clauses or not recorded:
+    follows = system.follows_of(met["outcome"])
+    if not clauses or not (recorded or follows):
         return NOTHING
+    if follows:
+        met = {**met, **follows(facts.plan.policy.settings, partial(facts.cell, *rows["operation"]))}
     event = {**met, "spared": recorded.get("spared"), **recorded.get("paced", {})}
-    known = Known(facts, recorded, event, rows_of(facts, what, row))
+    known = Known(facts, recorded, event, rows)
     clause = known.told(clauses)
     if clause is None:
         return NOTHING
@@ -83,7 +58,7 @@ def clause_of_outcome(
     return Told(clause[1], clause[0], clause[2], asks=asks[0] if asks else "")
 
 
-def clause_of_unseen(facts: Facts, what: str, row: int) -> Told:
+def told_of_unseen(facts: Facts, what: str, row: int) -> Told:
     """Return the clause of what a plan did not look at."""
     clauses = facts.plan._system.says.get(("unseen", "not_considered"), ())
     if not clauses:
@@ -121,7 +96,7 @@ def known_of_victim(facts: Facts, row: int, more: Mapping[str, Any] | None = Non
     return Known(facts, recorded_of_victim(facts, allocation), event, rows)
 
 
-def clauses_of_victim(facts: Facts, row: int) -> Told:
+def told_of_victim(facts: Facts, row: int) -> Told:
     """Return the clauses of what would have spared a victim and of what chose it, by its decision's row."""
     says, decision = facts.plan._system.says, facts.decision(row)
     if not says:

@@ -9,17 +9,7 @@ from evenhand.errors import InputError, Problem, printable
 __all__ = ["base_of", "expect_acting", "expect_unchanged", "overridden"]
 
 #: What only says something, or makes the policy: a subclass may have its own, and decides as its base does.
-_SAYS = frozenset(
-    {
-        "told",
-        "told_of_victim",
-        "told_of_unseen",
-        "standing",
-        "_repr_html_",
-        "system",
-        "ROUNDS",
-    }
-)
+_SAYS = frozenset({"standing", "_repr_html_", "system", "ROUNDS"})
 #: Of what every class has, what can change which policy it is or what it decides.
 _DECIDES = frozenset(
     {"__eq__", "__hash__", "__getattribute__", "__reduce__", "__reduce_ex__", "__setstate__"}

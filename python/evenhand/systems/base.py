@@ -19,7 +19,6 @@ from evenhand.building.readback import seconds
 from evenhand.config.kinds import unit_of
 from evenhand.config.triggers import PASSES, Heartbeat
 from evenhand.errors import InputError, Problem, printable
-from evenhand.explain.told import Told, clause_of_outcome, clause_of_unseen, clauses_of_victim
 from evenhand.plans.columns import rows_by_name
 from evenhand.plans.memory import next_state, read_memory
 from evenhand.plans.own import expect_unchanged
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
     from evenhand.config.checked import CheckedSettings
     from evenhand.diagnostics import Diagnostic
-    from evenhand.explain.facts import Facts
     from evenhand.model import Snapshot
     from evenhand.plans.memory import LiveRows
     from evenhand.plans.plan import Plan
@@ -287,20 +285,6 @@ class Policy:
     def order_numbers(self, snapshot: Snapshot, row: int) -> dict[str, Any]:  # noqa: ARG002
         """Return numbers that say why an operation comes when it comes."""
         return {}
-
-    def told(
-        self, facts: Facts, what: str, row: int, met: Mapping[str, Any], recorded: Mapping[str, Any]
-    ) -> Told:
-        """Say more of an outcome than its code: by the clauses of its record."""
-        return clause_of_outcome(facts, what, row, met, recorded)
-
-    def told_of_unseen(self, facts: Facts, what: str, row: int) -> Told:
-        """Say why running work or a request was not looked at."""
-        return clause_of_unseen(facts, what, row)
-
-    def told_of_victim(self, facts: Facts, row: int) -> Told:
-        """Say more of a victim than its code, by its row among the decisions."""
-        return clauses_of_victim(facts, row)
 
     def standing(self, snapshot: Snapshot, row: int) -> str:
         """Say how an operation stands, by its row; of systems without fair shares."""

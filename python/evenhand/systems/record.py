@@ -83,6 +83,9 @@ class System:
         Beside the kinds of codes there are "part" (by its name), "stood" (of how many running jobs what
         became), and of a victim "lacking", "order", "selection" and "mode". Of letters: "letter" (what is
         said), "rule" (of a victim's reason) and "fate" (of a mode).
+    follows : mapping of str to str
+        Code of an outcome of which nothing is recorded, as it follows from settings and a row alone, to a
+        function that returns its facts: of the settings, and of what returns the operation's cell of a field.
     memory : tuple of Column
         What its plans remember.
     shares : bool
@@ -116,6 +119,7 @@ class System:
     queues_at: str = ""
     reasons: tuple[Reason, ...] = ()
     says: Mapping[tuple[str, str], tuple[Clause, ...]] = field(default_factory=dict)
+    follows: Mapping[str, str] = field(default_factory=dict)
     memory: tuple[Column, ...] = ()
     shares: bool = False
     preempts_operations: bool = False
@@ -136,6 +140,12 @@ class System:
     def called_pools(self, settings: Any) -> frozenset[str]:
         """Return the names by which pools mean something with these settings."""
         return frozenset(named(self.queues_at)(settings.queues)) if self.queues_at else frozenset()
+
+    def follows_of(self, code: str) -> Callable[[Any, Callable[[str], Any]], Mapping[str, Any]] | None:
+        """Return what tells the facts of an outcome that follows from settings; None: they are recorded."""
+        found: Callable[[Any, Callable[[str], Any]], Mapping[str, Any]] | None
+        found = named(self.follows[code]) if code in self.follows else None
+        return found
 
     def reads_with(self, settings: Any) -> dict[str, frozenset[str]]:
         """Return the fields that are read with these settings, by table."""

@@ -79,15 +79,7 @@ HOOKS = sorted(
         for name in vars(kind)
         if not name.startswith("__")
     }
-    - {
-        "told",
-        "told_of_victim",
-        "told_of_unseen",
-        "standing",
-        "_repr_html_",
-        "system",
-        "ROUNDS",
-    }
+    - {"standing", "_repr_html_", "system", "ROUNDS"}
 )
 
 
@@ -120,10 +112,10 @@ def test_what_an_object_has_of_its_own_is_found_too() -> None:
 
 
 class Wordy(eh.policies.Slurm):
-    """It says something else of victims, and decides as Slurm does."""
+    """It says something else of operations, and decides as Slurm does."""
 
-    def told_of_victim(self, facts: Any, row: int) -> Any:
-        return super().told_of_victim(facts, row)
+    def standing(self, snapshot: eh.Snapshot, row: int) -> str:
+        return f"{super().standing(snapshot, row)}, as ever"
 
     def of_mine(self) -> int:
         return 1

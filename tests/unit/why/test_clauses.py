@@ -11,7 +11,6 @@ import pytest
 import evenhand as eh
 from evenhand.explain.clauses import Known
 from evenhand.explain.facts import Facts
-from evenhand.explain.told import Told
 from evenhand.reasons import OUTCOMES, reason
 from evenhand.systems import SYSTEMS
 from evenhand.systems.reason import Clause
@@ -220,23 +219,6 @@ def test_what_was_recorded_comes_before_the_event_and_the_settings() -> None:
     assert known({}).first(clause) == ("victims", {})
     assert known({}, **{setting: "of the event"}).first(clause) == ("of the event", {})
     assert known({"numbers": {setting: 7.0}}, **{setting: "of the event"}).first(clause) == ("7", {})
-
-
-def test_a_subclass_may_say_it_in_other_words() -> None:
-    class Wordy(eh.policies.YTsaurus):
-        def told(self, facts: Any, what: str, row: int, met: Any, recorded: Any) -> Told:
-            clause = super().told(facts, what, row, met, recorded)
-            return Told(clause.numbers, f"{clause.text} (so much)")
-
-    starving = {"starvation": {"b": "starving"}}
-    data = DATA | {"allocations": [row("a1", "a", cpu=8)]}
-    data["operations"] = [{**one, "settings": {"unschedulable_reason": "held"}} for one in data["operations"]]
-    plain, wordy = (
-        eh.plan(eh.Snapshot.from_dict(data), kind(), given=starving).why_not("r").summary
-        for kind in (eh.policies.YTsaurus, Wordy)
-    )
-    assert plain.endswith(": in the regular stage, operation b cannot be scheduled: held.")
-    assert wordy == f"{plain.removesuffix('.')} (so much)."
 
 
 def test_a_second_question_about_the_same_makes_no_plan() -> None:

@@ -18,7 +18,6 @@ from evenhand.systems.backendai.record import BACKENDAI
 from evenhand.systems.backendai.settings import (
     BackendAISettings,
     PriorityPolicy,
-    choice_for,
     choice_of,
     read_options,
 )
@@ -27,8 +26,6 @@ from evenhand.units.text import number
 
 if TYPE_CHECKING:
     from evenhand.diagnostics import Diagnostic
-    from evenhand.explain.facts import Facts
-    from evenhand.explain.told import Told
     from evenhand.model import Snapshot
     from evenhand.plans.memory import LiveRows
 
@@ -183,23 +180,6 @@ class BackendAI(Policy):
     def coming(self, rows: Snapshot) -> dict[str, Any]:
         """Return what the sessions of a workload set."""
         return columns.row_columns(rows, self.settings)
-
-    def told(
-        self, facts: Facts, what: str, row: int, met: Mapping[str, Any], recorded: Mapping[str, Any]
-    ) -> Told:
-        """Say more of an outcome than its code; of a refused priority what the policies allow."""
-        if what == "request" and met["outcome"] in ("priority_change_disabled", "priority_out_of_range"):
-            met, recorded = {**met, **self._allowed(facts, row)}, {"numbers": {}}
-        return super().told(facts, what, row, met, recorded)
-
-    def _allowed(self, facts: Facts, request: int) -> dict[str, Any]:
-        """Return the range of a session's priority, and its user and project where their policies say so."""
-        s, operation = self.settings, int(facts.snapshot._core.column("requests", "operation")[request])
-        user, project = (facts.cell("operations", operation, field) for field in ("user", "project"))
-        lowest, highest = choice_for(s, user, project)[1]
-        owners = {"user": (user, s.user_policies), "project": (project, s.project_policies)}
-        by = {what: name for what, (name, known) in owners.items() if name in known}
-        return {"lowest": lowest, "highest": highest, **by}
 
     def standing(self, snapshot: Snapshot, row: int) -> str:
         """Say which priority a session has.

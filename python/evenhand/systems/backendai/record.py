@@ -23,6 +23,7 @@ BACKENDAI: Final = System(
     only_if=ONLY_IF,
     reasons=REASONS,
     says=SAYS,
+    follows=dict.fromkeys(("priority_change_disabled", "priority_out_of_range"), f"{_SETTINGS}allowed_to"),
     memory=(Column("operations", "last_preempt"), VICTIMS),
     preempts_operations=True,
     settings_at=(

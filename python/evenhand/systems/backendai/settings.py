@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -24,6 +24,7 @@ __all__ = [
     "BackendAIOperationSettings",
     "BackendAISettings",
     "PriorityPolicy",
+    "allowed_to",
     "choice_for",
     "choice_of",
     "read_options",
@@ -274,6 +275,15 @@ def choice_for(
         policy(project, settings.project_policies),
         f" of user {user} and project {project}",
     )
+
+
+def allowed_to(settings: BackendAISettings, cell: Callable[[str], Any]) -> dict[str, Any]:
+    """Return the range of a session's priority, and its user and project where their policies say so."""
+    user, project = cell("user"), cell("project")
+    lowest, highest = choice_for(settings, user, project)[1]
+    owners = {"user": (user, settings.user_policies), "project": (project, settings.project_policies)}
+    by = {what: name for what, (name, known) in owners.items() if name in known}
+    return {"lowest": lowest, "highest": highest, **by}
 
 
 class BackendAIOperationSettings(RowSettings):
