@@ -32,30 +32,7 @@ class Cluster : public LiveCluster {
       set_departure(delta.row, {delta.time, kNoTime, {}, {}});
     return slot;
   }
-  // Rows: cells and name are those of a row of `from`, references are rows of this state.
-  Id put_operation(const Snapshot& from, Id row, Id pool, Index note, Id old) {
-    check_row(row, from.tables().operations.size());
-    check_row(pool, tables().pools.size());
-    if (old != kNoId) check_present(state_.operations(), old);
-    return put(from.tables().operations, row, pool, note, old);
-  }
-  Id put_request(const Snapshot& from, Id row, Id operation, Id required_node, Index note, Id old) {
-    check_row(row, from.tables().requests.size());
-    check_present(state_.operations(), operation);
-    if (required_node != kNoId) check_present(state_.nodes(), required_node);
-    if (old != kNoId) check_present(state_.requests(), old);
-    return put(from.tables().requests, row, operation, required_node, note, old);
-  }
-  Id start_row(const Snapshot& from, Id row, Id operation, Id node, Id required_node, Time time,
-               Time last_start, Index note) {
-    check_row(row, from.tables().allocations.size());
-    check_present(state_.operations(), operation);
-    for (const Id its : {node, required_node})
-      if (its != kNoId) check_present(state_.nodes(), its);
-    return put(from.tables().allocations, row, operation, node, required_node, time, last_start,
-               note, AllocationState::kRunning);
-  }
-  // Of checked rows.
+  // Rows: cells and name are those of row `row` of `from`, references are rows of this state.
   Id put(const OperationColumns& from, Id row, Id pool, Index note, Id old, Id before = kNoId) {
     if (before != kNoId) remove_operation(before);
     return change(
@@ -282,16 +259,10 @@ class Cluster : public LiveCluster {
     check_present(state_.operations(), operation);
     return state_.operations().get(&OperationColumns::gang, operation) != 0;
   }
-  py::array_t<Amount> asked() { return to_array(std::vector<Amount>(state_.asked())); }
-  py::array_t<Amount> offered() { return to_array(std::vector<Amount>(state_.offered())); }
-  // Count, operation and amounts of a request.
-  py::tuple request(Id request) const {
+  // The operation of a request.
+  Id operation_of_request(Id request) const {
     check_present(state_.requests(), request);
-    const Amount* each = state_.requests().get_row(&RequestColumns::resources, request);
-    std::vector<Amount> amounts(state_.width(), 0);
-    if (each != nullptr) std::copy_n(each, state_.width(), amounts.begin());
-    return py::make_tuple(state_.pending(request), state_.operation_of_request(request),
-                          to_array(std::move(amounts)));
+    return state_.operation_of_request(request);
   }
 
   // Of each reservation for a request, in canonical order: its name and its node's.
@@ -329,27 +300,6 @@ class Cluster : public LiveCluster {
     check_row(slot, state_.slots());
     return one(state_.amounts(slot));
   }
-  py::array_t<Amount> capacity_of(Id node) const {
-    check_present(state_.nodes(), node);
-    return one(state_.node_capacity(node));
-  }
-  py::array_t<Amount> kept_of(Id slot) const {
-    check_present(state_, slot);
-    const Amount* kept = state_.kept(slot);
-    return kept != nullptr ? one(kept) : to_array(std::vector<Amount>(state_.width(), 0));
-  }
-  std::pair<Time, Time> times_of(Id slot) const {
-    check_row(slot, state_.slots());
-    return {state_.last_start(slot), state_.last_progress(slot)};
-  }
-  bool holds(Id slot) const {
-    check_row(slot, state_.slots());
-    return state_.holds(slot);
-  }
-  bool leaving(Id slot) const {
-    check_row(slot, state_.slots());
-    return state_.leaving(slot);
-  }
   bool away(Id slot) const {
     check_row(slot, state_.slots());
     return state_.away(slot);
@@ -358,12 +308,7 @@ class Cluster : public LiveCluster {
     check_row(slot, state_.slots());
     return state_.operation_of(slot);
   }
-  Id node_of(Id slot) const {
-    check_row(slot, state_.slots());
-    return state_.node_of(slot);
-  }
   Time now() const { return state_.now(); }
-  Index slots() const { return state_.slots(); }
   std::size_t memory_bytes() const { return state_.memory_bytes(); }
 
  private:
@@ -420,25 +365,10 @@ void register_cluster(py::module_& m) {
   c.def(py::init<const Snapshot&>(), py::arg("snapshot"))
       .def("copy", [](const Cluster& other) { return std::make_unique<Cluster>(other); })
       .def("advance", &Cluster::advance, py::arg("now"))
-      .def("put_operation", &Cluster::put_operation, py::arg("source"), py::arg("row"),
-           py::arg("pool"), py::arg("note"), py::arg("old") = kNoId, "Its row.")
-      .def("put_request", &Cluster::put_request, py::arg("source"), py::arg("row"),
-           py::arg("operation"), py::arg("required_node"), py::arg("note"), py::arg("old") = kNoId,
-           "Its row.")
-      .def("remove_operation", &Cluster::remove_operation, py::arg("operation"),
-           "One without allocations and requests.")
-      .def("remove_request", &Cluster::remove_request, py::arg("request"))
       .def("gone_count", &Cluster::gone_count,
            "How many requests have gone since numbers of rows were last freed.")
       .def("gone_requests", &Cluster::gone_requests, py::arg("first"),
            "Names of those from a place on, of integers as texts.")
-      .def("start_row", &Cluster::start_row, py::arg("source"), py::arg("row"),
-           py::arg("operation"), py::arg("node"), py::arg("required_node"), py::arg("time"),
-           py::arg("last_start"), py::arg("note"), "The slot.")
-      .def(
-          "leave", &Cluster::leave, py::arg("slot"), py::arg("deadline"), py::arg("operation"),
-          py::arg("request"), py::arg("held"),
-          "It must be released, for a beneficiary by name, and will keep so much (R); empty: none.")
       .def("set_note", &Cluster::set_note, py::arg("slot"), py::arg("note"))
       .def("note", &Cluster::note, py::arg("slot"), "-1: what the snapshot has beside the row.")
       .def("note_of", &Cluster::note_of, py::arg("table"), py::arg("row"),
@@ -466,24 +396,15 @@ void register_cluster(py::module_& m) {
       .def("operation_of", &Cluster::operation_of, py::arg("slot"))
       .def("gang", &Cluster::gang, py::arg("operation"))
       .def("order", &Cluster::order, py::arg("table"), py::arg("row"), "NaN: none is given.")
-      .def("asked", &Cluster::asked, "Quanta that run, wait and are stated (R).")
-      .def("offered", &Cluster::offered, "Quanta that all nodes have (R).")
-      .def("request", &Cluster::request, py::arg("request"), "Count, operation, quanta of one (R).")
+      .def("operation_of_request", &Cluster::operation_of_request, py::arg("request"))
       .def("reserved_for", &Cluster::reserved_for, py::arg("request"),
            "Name and node, None: no node, of its reservations in canonical order.")
       .def("usage", &Cluster::usage, py::arg("table"), py::arg("row"), "Quanta held (R).")
       .def("amounts_of", &Cluster::amounts_of, py::arg("slot"), "Quanta (R).")
-      .def("capacity_of", &Cluster::capacity_of, py::arg("node"), "Quanta (R).")
-      .def("kept_of", &Cluster::kept_of, py::arg("slot"), "Quanta (R).")
-      .def("times_of", &Cluster::times_of, py::arg("slot"), "Last start and last progress.")
-      .def("leaving", &Cluster::leaving, py::arg("slot"))
       .def("away", &Cluster::away, py::arg("slot"), "Suspended; it keeps what `suspend` said.")
-      .def("node_of", &Cluster::node_of, py::arg("slot"), "Its node; -1: none.")
-      .def("holds", &Cluster::holds, py::arg("slot"))
       .def_property_readonly("now", &Cluster::now, "Microseconds.")
       .def_property_readonly("has_logical_nodes", &Cluster::has_logical_nodes,
                              "Whether any node has ever named the machine that it is a part of.")
-      .def_property_readonly("slots", &Cluster::slots)
       .def_property_readonly("nbytes", &Cluster::memory_bytes);
 }
 

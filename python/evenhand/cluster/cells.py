@@ -173,7 +173,7 @@ def _owned(stage: Stage, table: str, row: dict[str, Any]) -> tuple[str, dict[str
     if found < 0:
         return None
     core = stage.core
-    operation = core.operation_of(found) if table == "allocations" else core.request(found)[1]
+    operation = (core.operation_of if table == "allocations" else core.operation_of_request)(found)
     return table, {**row, "operation": core.name("operations", operation)}
 
 
