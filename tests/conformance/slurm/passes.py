@@ -81,6 +81,14 @@ class Passes:
                 self.seconds = {e.job: e.at for e in starts if e.what == "start"}
                 self.run(event.what)
 
+    def running(self) -> set[str]:
+        """Return the jobs that run, those in their grace time among them."""
+        return {
+            row["operation"]
+            for row in self.tables["allocations"]
+            if row.get("state") != "preempting" or row["operation"] in self.graced
+        }
+
     def _leaving(self) -> set[tuple[str, str]]:
         """Return which victims without grace time are to end, and where."""
         return {

@@ -42,7 +42,7 @@ class Played:
         """Return what plans do in the controller's order of passes and ends."""
         world = Passes(self.snapshot.to_dict(), self.settings, engine_plan)
         world.follow(self.events)
-        runs = {row["operation"] for row in world.tables["allocations"] if row.get("state") != "preempting"}
+        runs = world.running()
         return [
             Seen(
                 {place for place, name in enumerate(waits) if name in runs},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -288,7 +289,7 @@ class Main:
             return "waits_for_victims"
         blocked = taken | {node for node, whom in self.ending.items() if whom != {str(job.name)}}
         last = self.last.get(job.name)
-        if last is not None and last > now - (s.KillWait + s.MessageTimeout):
+        if last is not None and math.floor(last) + s.KillWait + s.MessageTimeout > now:
             return "preemption_backoff"
         if s.PreemptType is None:
             return "preemption_disabled"

@@ -13,7 +13,7 @@ from evenhand.explain.facts import Facts
 from evenhand.explain.recorded import recorded_of_victim
 from evenhand.plans import Plan
 from evenhand.plans.explainable import first_facts
-from evenhand.plans.kept import KeptPlan
+from evenhand.plans.kept import KeptCore
 from tests.properties.concluding import look_at
 from tests.properties.explaining import SYSTEMS
 from tests.unit.why.test_letters import POLICIES, data
@@ -88,6 +88,6 @@ def test_of_all_victims_at_once_the_same_is_recorded_as_of_each_alone(system: st
 
 def test_a_plan_of_another_process_explains_its_victims_as_before() -> None:
     made = eh.plan(eh.Snapshot.from_dict(data()), POLICIES["slurm"])
-    kept = eh.Plan(made.snapshot, made.policy, KeptPlan(made), None, None, made.given)
+    kept = eh.Plan(made.snapshot, made.policy, KeptCore.of(made), None, None, made.given)
     assert kept.why("old-1") == made.why("old-1")
     assert kept.letter("old") == made.letter("old")

@@ -1,3 +1,4 @@
+#include "evenhand/core/times.h"
 #include "run_work.h"
 
 namespace evenhand::slurm {
@@ -17,6 +18,14 @@ Outcome Run::select(Id job, JobRequest& job_request, const std::uint8_t* open) {
 
 bool Run::holds(Id job) const { return std::ranges::find(held_, job, &Held::job) != held_.end(); }
 
+// When others may be preempted for a job again; kNoTime: at any time. The system counts whole
+// seconds, of then and of now.
+Time Run::backs_off_until(Id job) const {
+  const Time last = memory_.last_preempt[job];
+  return last == kNoTime ? kNoTime
+                         : floor_to(last, kMicrosecondsPerSecond) + workspace.settings.backoff;
+}
+
 // kStarted: it did; else why it waits.
 Outcome Run::preempt(Id job, JobRequest& job_request, const std::uint8_t* open) {
   const Settings& set = workspace.settings;
@@ -33,9 +42,8 @@ Outcome Run::preempt(Id job, JobRequest& job_request, const std::uint8_t* open) 
     note_leaving(job, job_request.parts().front().request, spots_);
     return Outcome::kWaitsForVictims;
   }
-  const Time last = memory_.last_preempt[job];
-  if (last != kNoTime && last > workspace.state.now() - set.backoff) {
-    due(last + set.backoff);
+  if (const Time until = backs_off_until(job); until > workspace.state.now()) {
+    due(until);
     return Outcome::kPreemptionBackoff;
   }
   if (set.type == PreemptType::kNone && recorder_ == nullptr) return Outcome::kPreemptionDisabled;

@@ -139,9 +139,8 @@ Facts Run::facts_of(Id job, Outcome rule, const JobRequest* job_request) const {
       if (!nodes.empty()) facts.nodes.emplace_back("ending_on", std::move(nodes));
     }
   } else if (rule == Outcome::kPreemptionBackoff) {
-    const Time last = memory_.last_preempt[job];
-    facts.times.emplace_back("since", last);
-    facts.times.emplace_back("until", last + set().backoff);
+    facts.times.emplace_back("since", memory_.last_preempt[job]);
+    facts.times.emplace_back("until", backs_off_until(job));
   }
   if (const auto hit = hits_.find(job); rule == Outcome::kLimitReached && hit != hits_.end()) {
     note_limit(facts, hit->second);

@@ -167,6 +167,7 @@ class Run {
 
   // Starts a job in free room or preempts for it, on open nodes (N) only; nullptr: all are.
   Outcome select(Id job, JobRequest& job_request, const std::uint8_t* open);
+  Time backs_off_until(Id job) const;
   Outcome preempt(Id job, JobRequest& job_request, const std::uint8_t* open);
   Column<Index> candidates_of(Id job, const JobRequest& job_request);
   Way way(Id job, JobRequest& job_request, Occupancy base, const Column<Index>& candidates,

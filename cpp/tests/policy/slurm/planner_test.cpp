@@ -68,6 +68,19 @@ TEST(SlurmPlanner, BacksOffUntilExactlyItsTime) {
   EXPECT_EQ(refused(due), Outcome::kWaitsForVictims);
 }
 
+TEST(SlurmPlanner, BacksOffByWholeSecondsOfThenAndOfNow) {
+  Inputs in = inputs();
+  for (const Time then : {kNow - in.settings.backoff, kNow - in.settings.backoff + 999'999}) {
+    in.memory.last_preempt = {kNoTime, then};
+    Planner due(in);
+    EXPECT_EQ(refused(due), Outcome::kWaitsForVictims);
+  }
+  in.memory.last_preempt = {kNoTime, kNow - in.settings.backoff + kMicrosecondsPerSecond};
+  Planner early(in);
+  EXPECT_EQ(refused(early), Outcome::kPreemptionBackoff);
+  EXPECT_EQ(early.next_due(), kNow + kMicrosecondsPerSecond);
+}
+
 TEST(SlurmPlanner, RemembersFromOneRunToTheNextForWhomItPreempted) {
   Planner planner(inputs());
   EXPECT_EQ(refused(planner), Outcome::kWaitsForVictims);

@@ -122,7 +122,7 @@ SAYS: Final = {
     ("request", "preemption_backoff"): (
         Clause(
             "others were asked to leave for its job at {since}; no more are until {until}, `KillWait`"
-            " {KillWait:span} and `MessageTimeout` {MessageTimeout:span} later",
+            " {KillWait:span} and `MessageTimeout` {MessageTimeout:span} later in whole seconds",
             ("since", "until"),
         ),
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -170,7 +171,7 @@ def preemption_backoff(world: World, said: Said) -> None:
     if told:
         last = known[str(said.row["operation"])]["last_preempt"]
         must(
-            told["since"] == last and told["until"] == last + s.KillWait + s.MessageTimeout,
+            told["since"] == last and told["until"] == math.floor(last) + s.KillWait + s.MessageTimeout,
             "when",
             dict(told),
         )
