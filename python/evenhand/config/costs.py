@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
-import numpy as np
 from annotated_types import Ge, Le
 from pydantic import Field
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["COSTS", "MOST", "MOST_LOST_WORK", "PreemptionCost", "VictimCost", "cost_columns", "victim_cost"]
+__all__ = ["COSTS", "MOST", "MOST_LOST_WORK", "PreemptionCost", "VictimCost", "victim_cost"]
 
 #: In the order of the core.
 COSTS = ("victims", "lost_work", "given")
@@ -37,12 +32,3 @@ def victim_cost() -> Any:
         " work that is lost (seconds since an allocation's last saved progress or start, times its dominant"
         " share of its node, rounded up); or the sum of the rows' `preemption_cost`.",
     )
-
-
-def cost_columns(operations: Mapping[int, Any], count: int) -> dict[str, NDArray[np.int64]]:
-    """Return what rows of operations say that preempting them costs."""
-    said = [(row, own.preemption_cost) for row, own in operations.items() if own.preemption_cost != 1]
-    costs = np.ones(count, np.int64)
-    for row, cost in said:
-        costs[row] = cost
-    return {"preemption_cost": costs} if said else {}

@@ -18,11 +18,12 @@ __all__ = [
     "FOR_OWN_RULES",
     "NOTES",
     "RELEASE",
+    "NoSettings",
     "RowSettings",
     "later_rows",
     "models_of",
     "raise_found",
-    "read_rows",
+    "read_tables",
     "strangers",
 ]
 
@@ -53,12 +54,21 @@ class RowSettings(Settings):
         return under_own_names(values, cls.ALIASES)
 
 
+class NoSettings(RowSettings):
+    """Settings of a row of which the policy knows none."""
+
+
 _Row = TypeVar("_Row", bound=RowSettings)
 
 
-def read_rows(snapshot: Snapshot, table: str, model: type[_Row], found: list[Problem]) -> dict[int, _Row]:
-    """Read the settings of a table's rows."""
-    return models_of(snapshot.settings(table), model, snapshot, table, found)
+def read_tables(
+    snapshot: Snapshot, models: Mapping[str, type[RowSettings]], found: list[Problem]
+) -> dict[str, dict[int, Any]]:
+    """Read the settings of all rows, by table in the order of their models."""
+    return {
+        table: models_of(snapshot.settings(table), model, snapshot, table, found)
+        for table, model in models.items()
+    }
 
 
 def models_of(
@@ -68,7 +78,7 @@ def models_of(
     table: str,
     found: list[Problem],
 ) -> dict[int, _Row]:
-    """Read the settings of some rows; see `read_rows`."""
+    """Read the settings of some rows."""
     read: dict[int, _Row] = {}
     names = snapshot.names(table) if given else []
     for row, values in given.items():
@@ -109,14 +119,14 @@ def _without_notes(
 
 def later_rows(
     given: Mapping[int, Mapping[str, Any]],
-    model: type[_Row],
+    models: Mapping[str, type[RowSettings]],
     snapshot: Snapshot,
     table: str,
     found: list[Problem],
-) -> dict[int, _Row]:
-    """Read the settings of rows that came later, as far as they have any; see `read_rows`."""
+) -> dict[int, Any]:
+    """Read the settings of rows that came later, as far as they have any, by their places."""
     said = {place: own for place, own in enumerate(given.values()) if own}
-    return models_of(said, model, snapshot, table, found)
+    return models_of(said, models[table], snapshot, table, found)
 
 
 def _place(table: str, row: int, names: Sequence[Any]) -> tuple[str, int | None, Any]:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from evenhand.fields import resource_kind
+from evenhand.systems.ytsaurus.rows import read_settings
 from evenhand.systems.ytsaurus.settings import (
     YTsaurusAllocationSettings,
     YTsaurusOperationSettings,
     YTsaurusPoolSettings,
-    YTsaurusRows,
     YTsaurusSettings,
 )
 from evenhand.systems.ytsaurus.tag_filter import TagFilter
@@ -43,7 +43,7 @@ class _Reader:
 
     def __init__(self, snapshot: Snapshot, settings: YTsaurusSettings) -> None:
         self.data = snapshot.to_dict()
-        self.rows = YTsaurusRows.of(snapshot, settings)
+        self.rows = read_settings(snapshot, settings)
         self.resources = snapshot.resources
         self.quantum = list(snapshot.quantum.values())
         self.total = snapshot.total
@@ -97,7 +97,7 @@ class _Reader:
         return rows
 
     def pool(self, index: int, row: dict[str, Any]) -> Element:
-        own = self.rows.pools.get(index, YTsaurusPoolSettings())
+        own = self.rows["pools"].get(index, YTsaurusPoolSettings())
         name = row.get("name", "<Root>") if index else "<Root>"
         made = Element(index, name, True, own, self.limits(row.get("limits")), zeros(self.resources))
         made.is_fifo = row.get("mode") == "fifo"
@@ -106,7 +106,7 @@ class _Reader:
         return made
 
     def operation(self, index: int, pools: int, row: dict[str, Any]) -> Element:
-        own = self.rows.operations.get(index, YTsaurusOperationSettings())
+        own = self.rows["operations"].get(index, YTsaurusOperationSettings())
         limits = self.limits(row.get("limits"))
         made = Element(pools + index, row["name"], False, own, limits, zeros(self.resources))
         made.gang = row.get("gang", False)
@@ -162,7 +162,7 @@ class _Reader:
                 wanted.operation.requests.append(wanted)
 
     def allocation(self, row: int, data: dict[str, Any], operation: Element, node: Node | None) -> Allocation:
-        own = self.rows.allocations.get(row, YTsaurusAllocationSettings())
+        own = self.rows["allocations"].get(row, YTsaurusAllocationSettings())
         start = data.get("start_time", 0.0)
         progress, deadline = data.get("last_progress_time"), data.get("deadline")
         end = data.get("planned_end")

@@ -9,7 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 import evenhand as eh
-from evenhand.systems.ytsaurus.settings import YTsaurusRows, YTsaurusSettings
+from evenhand.systems.ytsaurus.rows import read_settings
+from evenhand.systems.ytsaurus.settings import YTsaurusSettings
 from evenhand.systems.ytsaurus.tag_filter import TagFilter
 
 
@@ -22,8 +23,8 @@ def problem_of(**settings: Any) -> eh.errors.Problem:
     return problem
 
 
-def rows(**tables: Any) -> YTsaurusRows:
-    return YTsaurusRows.of(eh.Snapshot.from_dict({"resources": {"cpu": {}}, **tables}))
+def rows(**tables: Any) -> dict[str, dict[int, Any]]:
+    return read_settings(eh.Snapshot.from_dict({"resources": {"cpu": {}}, **tables}))
 
 
 def test_presets_differ_in_the_switches_only() -> None:
@@ -239,11 +240,11 @@ def test_settings_of_rows() -> None:
         nodes=[{"name": "n"}],
         allocations=[{"name": "a", "operation": "o", "node": "n", "settings": {"disk_medium": "s"}}],
     )
-    assert read.pools[0].fair_share_starvation_tolerance == 0.7
-    assert not read.pools[1].allow_regular_allocations_on_ssd_nodes
-    assert read.operations[0].preemption_mode == "graceful"
-    assert read.operations[0].disk_media == ("s",)
-    assert read.allocations[0].disk_medium == "s"
+    assert read["pools"][0].fair_share_starvation_tolerance == 0.7
+    assert not read["pools"][1].allow_regular_allocations_on_ssd_nodes
+    assert read["operations"][0].preemption_mode == "graceful"
+    assert read["operations"][0].disk_media == ("s",)
+    assert read["allocations"][0].disk_medium == "s"
 
 
 @pytest.mark.parametrize(
@@ -291,7 +292,7 @@ def test_wrong_settings_of_rows(
 def test_the_tree_may_name_only_resources_that_are_there() -> None:
     tree = YTsaurusSettings(non_preemptible_resource_usage_threshold={"gpu": 1})
     with pytest.raises(eh.InputError) as caught:
-        YTsaurusRows.of(eh.Snapshot.from_dict({"resources": {"cpu": {}}}), tree)
+        read_settings(eh.Snapshot.from_dict({"resources": {"cpu": {}}}), tree)
     (problem,) = caught.value.problems
     assert (problem.table, problem.field) == ("settings", "non_preemptible_resource_usage_threshold.gpu")
 

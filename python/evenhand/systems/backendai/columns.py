@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.building.problems import KEPT, shorten
-from evenhand.config.costs import COSTS, cost_columns
+from evenhand.config.columns import COST, Cells, columns_of, micros
+from evenhand.config.costs import COSTS
 from evenhand.config.pace import PacedPool, pace_columns
-from evenhand.config.rows import RowSettings, later_rows, raise_found, read_rows
+from evenhand.config.rows import NoSettings, RowSettings, later_rows, raise_found, read_tables
 from evenhand.diagnostics import CODES, Diagnostic
 from evenhand.errors import Problem
 from evenhand.plans.columns import rows_by_name
@@ -23,7 +26,7 @@ from evenhand.systems.backendai.settings import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -39,6 +42,17 @@ _SELECTIONS = ("prefix", "irreducible", "minimum")
 _AGENTS = ("first", "concentrated", "dispersed")
 _SCOPES = ("resource-group", "domain", "user", "project")
 _SEQUENCERS = ("fifo", "lifo", "drf")
+_MODELS: Mapping[str, type[RowSettings]] = {
+    "operations": BackendAIOperationSettings,
+    "pools": PacedPool,
+    **dict.fromkeys(("nodes", "allocations", "requests"), NoSettings),
+}
+_CELLS = {
+    "rank": Cells(0, np.float64, attrgetter("job_priority")),
+    "preemptible": Cells(2, np.uint8, attrgetter("is_preemptible")),
+    "started": Cells(1, np.uint8, attrgetter("started")),
+    "preemption_cost": COST,
+}
 _SHOWN = 5  # machines named in a message
 
 
@@ -53,7 +67,7 @@ def switches(snapshot: Snapshot, s: BackendAISettings) -> dict[str, Any]:
         "mode": _MODES.index(s.preemption_mode),
         "unsuited_are_terminated": s.suspend_fallback == "terminate",
         "keep_containers": s.suspend_approach == "keep",
-        "min_runtime": round(s.preemption_min_runtime * 1e6),
+        "min_runtime": micros(s.preemption_min_runtime),
         "every_session_preempts": s.preemptors == "every",
         "per_agent": s.victim_area == "agent",
         "selection": _SELECTIONS.index(s.victim_selection),
@@ -73,17 +87,10 @@ def switches(snapshot: Snapshot, s: BackendAISettings) -> dict[str, Any]:
     }
 
 
-class _NoSettings(RowSettings):
-    """Settings of a row of which Backend.AI knows none."""
-
-
 def row_columns(snapshot: Snapshot, s: BackendAISettings) -> dict[str, Any]:
     """Return what rows set, and what follows from the policies of users and projects."""
     found: list[Problem] = []
-    sessions = read_rows(snapshot, "operations", BackendAIOperationSettings, found)
-    read_rows(snapshot, "pools", PacedPool, found)
-    for table in ("nodes", "allocations", "requests"):
-        read_rows(snapshot, table, _NoSettings, found)
+    sessions = read_tables(snapshot, _MODELS, found)["operations"]
     names = snapshot.names("operations")
     found += _broken_priorities(*_given_priorities(snapshot), names)
     found += _overfull_machines(snapshot)
@@ -99,13 +106,12 @@ def later_columns(
 ) -> dict[str, Any]:
     """Return what rows that came later set of their own, a cell for each of them."""
     found: list[Problem] = []
+    sessions = later_rows(given, _MODELS, live.base, table, found)
     if table != "operations":
-        later_rows(given, _NoSettings, live.base, table, found)
         if table == "nodes" and live.core.has_logical_nodes:
             found += _overfull_machines(live.freeze())
         raise_found(found)
         return {}
-    sessions = later_rows(given, BackendAIOperationSettings, live.base, table, found)
     said = [live.core.said_of_operation(row) for row in given]
     has = np.array(["priority" in own for own in said], np.bool_)
     value = np.array([own.get("priority", 0.0) for own in said])
@@ -122,22 +128,7 @@ def _own_columns(
     sessions: Mapping[int, BackendAIOperationSettings], count: int, s: BackendAISettings
 ) -> dict[str, Any]:
     """Return what rows of sessions set, by row; the others set nothing."""
-
-    def of(field: str, absent: Any, dtype: Any) -> NDArray[Any]:
-        values = np.full(count, absent, dtype)
-        for row, settings in sessions.items():
-            value = getattr(settings, field)
-            if value is not None:
-                values[row] = value
-        return values
-
-    columns: dict[str, Any] = cost_columns(sessions, count)
-    if sessions:
-        columns |= {
-            "rank": of("job_priority", 0, np.float64),
-            "preemptible": of("is_preemptible", 2, np.uint8),
-            "started": of("started", 1, np.uint8),
-        }
+    columns: dict[str, Any] = columns_of(sessions, count, _CELLS)
     if s.victim_scope == "domain":
         columns["domain"] = [sessions[row].domain if row in sessions else None for row in range(count)]
     return columns

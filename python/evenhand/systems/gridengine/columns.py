@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.building.problems import nearest, shorten
+from evenhand.config.columns import Cells, columns_of, micros
 from evenhand.config.pace import PacedPool, pace_columns
-from evenhand.config.rows import RowSettings, later_rows, raise_found, read_rows
+from evenhand.config.rows import NoSettings, RowSettings, later_rows, raise_found, read_tables
 from evenhand.errors import InputError, Problem
 from evenhand.systems.gridengine.record import LETTERS
 from evenhand.systems.gridengine.settings import (
@@ -19,8 +22,6 @@ from evenhand.systems.gridengine.settings import (
 from evenhand.systems.gridengine.subordinates import queue_numbers, subordinate_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from evenhand.config.triggers import Commands
     from evenhand.model import Snapshot
     from evenhand.plans.memory import LiveRows
@@ -29,11 +30,16 @@ if TYPE_CHECKING:
 __all__ = ["command_rows", "later_columns", "row_columns", "switches"]
 
 _ADVISOR = len(LETTERS) + 1
+_releases = attrgetter("releases_on_suspend")
 _FOREVER = np.iinfo(np.int64).max
 
 
-class _NoSettings(RowSettings):
-    """Settings of a row of which Grid Engine knows none."""
+_MODELS: Mapping[str, type[RowSettings]] = {
+    "operations": GridEngineOperation,
+    "allocations": GridEngineAllocation,
+    "pools": PacedPool,
+    **dict.fromkeys(("nodes", "requests"), NoSettings),
+}
 
 
 def _action(name: str | None) -> int:
@@ -66,10 +72,10 @@ def switches(snapshot: Snapshot, s: GridEngineSettings) -> dict[str, Any]:
         "keep_resources": s.preemptees_keep_resources,
         "partly": s.over_the_cap == "as_many",
         "backfilling": s.backfilling,
-        "distance": round(s.preemption_distance * 1e6),
-        "offset": round(s.DURATION_OFFSET * 1e6),
-        "default_duration": _FOREVER if s.default_duration is None else round(s.default_duration * 1e6),
-        "notify": round(s.notify * 1e6),
+        "distance": micros(s.preemption_distance),
+        "offset": micros(s.DURATION_OFFSET),
+        "default_duration": _FOREVER if s.default_duration is None else micros(s.default_duration),
+        "notify": micros(s.notify),
         "managed": np.array([name in s.lo_licenses for name in known], np.uint8),
         "rerun": np.array([queue.rerun for queue in queues], np.uint8),
         "has_method": np.array([bool(queue.suspend_method) for queue in queues], np.uint8),
@@ -83,13 +89,11 @@ def switches(snapshot: Snapshot, s: GridEngineSettings) -> dict[str, Any]:
 def row_columns(snapshot: Snapshot, s: GridEngineSettings) -> dict[str, Any]:
     """Return what rows set."""
     found: list[Problem] = []
-    jobs = read_rows(snapshot, "operations", GridEngineOperation, found)
-    runs = read_rows(snapshot, "allocations", GridEngineAllocation, found)
-    read_rows(snapshot, "pools", PacedPool, found)
-    for table in ("nodes", "requests"):
-        read_rows(snapshot, table, _NoSettings, found)
+    rows = read_tables(snapshot, _MODELS, found)
     raise_found(found)
-    return _of_jobs(jobs, snapshot.operation_count) | _of_runs(runs, snapshot.allocation_count, s)
+    return _of_jobs(rows["operations"], snapshot.operation_count) | _of_runs(
+        rows["allocations"], snapshot.allocation_count, s
+    )
 
 
 def _of_jobs(jobs: Mapping[int, GridEngineOperation], count: int) -> dict[str, Any]:
@@ -99,15 +103,13 @@ def _of_jobs(jobs: Mapping[int, GridEngineOperation], count: int) -> dict[str, A
 
 
 def _of_runs(runs: Mapping[int, GridEngineAllocation], count: int, s: GridEngineSettings) -> dict[str, Any]:
-    if not runs:
-        return {}
     number = queue_numbers(s.queues)
-    queue, releases = np.full(count, -1, np.int32), np.zeros(count, np.uint8)
-    for row, own in runs.items():
-        if own.queue is not None and number:
-            queue[row] = number.get(own.queue, len(number))
-        releases[row] = own.releases_on_suspend
-    return {"queue": queue, "releases": releases}
+
+    def queue(own: GridEngineAllocation) -> int | None:
+        return number.get(own.queue, len(number)) if own.queue is not None and number else None
+
+    cells = {"queue": Cells(-1, np.int32, queue), "releases": Cells(0, np.uint8, _releases)}
+    return columns_of(runs, count, cells)
 
 
 def later_columns(
@@ -115,15 +117,11 @@ def later_columns(
 ) -> dict[str, Any]:
     """Return what rows that came later set of their own, a cell for each of them."""
     found: list[Problem] = []
-    columns: dict[str, Any] = {}
-    if table == "operations":
-        columns = _of_jobs(later_rows(given, GridEngineOperation, live.base, table, found), len(given))
-    elif table == "allocations":
-        columns = _of_runs(later_rows(given, GridEngineAllocation, live.base, table, found), len(given), s)
-    else:
-        later_rows(given, _NoSettings, live.base, table, found)
+    rows = later_rows(given, _MODELS, live.base, table, found)
     raise_found(found)
-    return columns
+    if table == "operations":
+        return _of_jobs(rows, len(given))
+    return _of_runs(rows, len(given), s) if table == "allocations" else {}
 
 
 def command_rows(on: Commands) -> list[tuple[Any, ...]]:

@@ -9,7 +9,8 @@ import numpy as np
 
 from evenhand import _core
 from evenhand.building.readback import NO_TIME
-from evenhand.config.costs import COSTS, cost_columns
+from evenhand.config.columns import COST, Cells, columns_of, micros, micros_or_none
+from evenhand.config.costs import COSTS
 from evenhand.config.pace import pace_columns
 from evenhand.config.rows import later_rows, raise_found
 from evenhand.errors import Problem
@@ -23,7 +24,7 @@ from evenhand.systems.slurm.priority import (
     weights,
 )
 from evenhand.systems.slurm.releases import RELEASES, release_in_force
-from evenhand.systems.slurm.rows import SlurmNoSettings, SlurmOperationSettings, SlurmRows
+from evenhand.systems.slurm.rows import MODELS, SlurmOperationSettings, read_jobs
 from evenhand.systems.slurm.settings import BASES, SlurmPartition, partitions_named, split_mode
 
 if TYPE_CHECKING:
@@ -47,14 +48,6 @@ _COUNTS = (
 _SPANS = ("bf_window", "bf_resolution", "bf_min_age_reserve")
 _FREED_BY_SUSPEND = ("slots", "cpu")
 _AS_CLUSTER = 2
-
-
-def _micros(seconds: float) -> int:
-    return round(seconds * 1e6)
-
-
-def _or_none(seconds: float | None) -> int:
-    return NO_TIME if seconds is None else _micros(seconds)
 
 
 def _mode(s: SlurmSettings, of: SlurmSettings | SlurmPartition | SlurmQos) -> int:
@@ -102,10 +95,10 @@ def switches(snapshot: Snapshot, s: SlurmSettings) -> dict[str, Any]:
         "gang_exempt_by_release": s.gang_exempt_time == "by_release",
         "backfill": s.SchedulerType == "sched/backfill",
         "plain_queue": _plain_queue(s),
-        "backoff": _micros(s.KillWait + s.MessageTimeout),
-        "kill_wait": _micros(s.KillWait),
+        "backoff": micros(s.KillWait + s.MessageTimeout),
+        "kill_wait": micros(s.KillWait),
         **{name: getattr(s, name) for name in _COUNTS},
-        **{name: _micros(getattr(s, name)) for name in _SPANS},
+        **{name: micros(getattr(s, name)) for name in _SPANS},
         "bf_node_space_size": s.bf_node_space_size or max(s.bf_max_job_test, 2),
         "minimum_budget": s.minimum_budget,
         "victim_cost": COSTS.index(s.victim_cost),
@@ -133,14 +126,14 @@ def _partitions(s: SlurmSettings) -> dict[str, Any]:
         "names": list(s.partitions),
         "tier": np.array([p.PriorityTier for p in parts], np.int32),
         "mode": np.array([_mode(s, p) for p in parts], np.uint8),
-        "grace": np.array([_micros(p.GraceTime) for p in parts], np.int64),
-        "exempt": np.array([_micros(usual if own is None else own) for own in exempt], np.int64),
+        "grace": np.array([micros(p.GraceTime) for p in parts], np.int64),
+        "exempt": np.array([micros(usual if own is None else own) for own in exempt], np.int64),
         "suspendable": np.array([p.OverSubscribe[:3] in ("YES", "FOR") for p in parts], np.uint8),
         "exclusive": np.array([p.OverSubscribe == "EXCLUSIVE" for p in parts], np.uint8),
         "down": np.array([p.State in ("DOWN", "INACTIVE") for p in parts], np.uint8),
         "priority": np.array(["PRIORITY" in split_mode(p.PreemptMode or "")[1] for p in parts], np.uint8),
-        "max_time": np.array([_or_none(p.MaxTime) for p in parts], np.int64),
-        "default_time": np.array([_or_none(p.DefaultTime) for p in parts], np.int64),
+        "max_time": np.array([micros_or_none(p.MaxTime) for p in parts], np.int64),
+        "default_time": np.array([micros_or_none(p.DefaultTime) for p in parts], np.int64),
         "factor": partition_factors(s),
         "all_nodes": np.array(["ALL" in p.Nodes for p in parts], np.uint8),
         "nodes": [[] if "ALL" in p.Nodes else list(p.Nodes) for p in parts],
@@ -161,8 +154,8 @@ def _qualities(s: SlurmSettings) -> dict[str, Any]:
         "names": list(s.qos),
         "rank": np.array([qos.Priority for qos in every], np.int64),
         "mode": np.array([_mode(s, qos) for qos in every], np.uint8),
-        "grace": np.array([_micros(qos.GraceTime) for qos in every], np.int64),
-        "exempt": np.array([_or_none(qos.PreemptExemptTime) for qos in every], np.int64),
+        "grace": np.array([micros(qos.GraceTime) for qos in every], np.int64),
+        "exempt": np.array([micros_or_none(qos.PreemptExemptTime) for qos in every], np.int64),
         "factor": qos_factors(s),
         "priority": np.array(["PRIORITY" in split_mode(q.PreemptMode or "")[1] for q in every], np.uint8),
         "preempts": np.array(preempts, np.uint8),
@@ -172,26 +165,25 @@ def _qualities(s: SlurmSettings) -> dict[str, Any]:
 def row_columns(rows: Mapping[int, SlurmOperationSettings], count: int, s: SlurmSettings) -> dict[str, Any]:
     """Return what rows of jobs set."""
     accrues = "ACCRUE_ALWAYS" not in s.PriorityFlags
-    set_by: dict[str, tuple[int, Any, Callable[[SlurmOperationSettings], Any]]] = {
-        "requeue": (_AS_CLUSTER, np.uint8, lambda own: own.requeue),
-        "exclusive": (0, np.uint8, lambda own: own.exclusive),
-        "expedited": (0, np.uint8, lambda own: own.expedited),
-        "cancelled": (0, np.uint8, _cancelled),
-        "eligible": (NO_TIME, np.int64, lambda own: _or_none(own.eligible_time)),
-        "accrue": (NO_TIME, np.int64, lambda own: _or_none(_accrues(own) if accrues else None)),
-        "time_min": (NO_TIME, np.int64, lambda own: _or_none(own.time_min)),
-        "site": (0, np.float64, lambda own: own.site_factor),
-        "nice": (0, np.float64, lambda own: own.nice),
-        "cpus_per_task": (1, np.int32, lambda own: own.cpus_per_task),
-        "max_nodes": (1, np.int32, lambda own: own.max_nodes),
-    }
-    columns: dict[str, Any] = {}
-    for name, (absent, dtype, of) in set_by.items() if rows else ():
-        columns[name] = np.full(count, absent, dtype)
-        for row, own in rows.items():
-            value = of(own)
-            columns[name][row] = absent if value is None else value
-    return columns | cost_columns(rows, count)
+    return columns_of(
+        *(rows, count),
+        {
+            "requeue": Cells(_AS_CLUSTER, np.uint8, lambda own: own.requeue),
+            "exclusive": Cells(0, np.uint8, lambda own: own.exclusive),
+            "expedited": Cells(0, np.uint8, lambda own: own.expedited),
+            "cancelled": Cells(0, np.uint8, _cancelled),
+            "eligible": Cells(NO_TIME, np.int64, lambda own: micros_or_none(own.eligible_time)),
+            "accrue": Cells(
+                NO_TIME, np.int64, lambda own: micros_or_none(_accrues(own) if accrues else None)
+            ),
+            "time_min": Cells(NO_TIME, np.int64, lambda own: micros_or_none(own.time_min)),
+            "site": Cells(0, np.float64, lambda own: own.site_factor),
+            "nice": Cells(0, np.float64, lambda own: own.nice),
+            "cpus_per_task": Cells(1, np.int32, lambda own: own.cpus_per_task),
+            "max_nodes": Cells(1, np.int32, lambda own: own.max_nodes),
+            "preemption_cost": COST,
+        },
+    )
 
 
 def later_columns(
@@ -199,13 +191,12 @@ def later_columns(
 ) -> dict[str, Any]:
     """Return what rows that came later set of their own, a cell for each of them."""
     found: list[Problem] = []
+    own = later_rows(given, MODELS, live.base, table, found)
     if table != "operations":
-        later_rows(given, SlurmNoSettings, live.base, table, found)
         if table == "nodes":
             found += _absent_nodes(s, lambda name: live.core.find("nodes", name) >= 0)
         raise_found(found)
         return {}
-    own = later_rows(given, SlurmOperationSettings, live.base, table, found)
     for row in given:
         said = live.core.said_of_operation(row)
         for field, known in (("partition", s.partitions), ("qos", s.qos)):
@@ -256,7 +247,7 @@ class Jobs:
         self.partitions = _parts(s)
         self._check_names("partition", s.partitions)
         self._check_names("qos", s.qos)
-        self.rows = SlurmRows.of(snapshot).operations
+        self.rows = read_jobs(snapshot)
         self._check_nodes()
         raise_found(self._found)
         given = np.asarray(snapshot._core.column("operations", "priority_given")).astype(np.bool_)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated
 
 from annotated_types import Ge, Le
 from pydantic import Field
@@ -12,14 +11,14 @@ from pydantic import Field
 from evenhand.config.costs import PreemptionCost
 from evenhand.config.kinds import Duration, Instant
 from evenhand.config.pace import PacedPool
-from evenhand.config.rows import RowSettings, raise_found, read_rows
+from evenhand.config.rows import NoSettings, RowSettings, raise_found, read_tables
 from evenhand.systems.slurm.releases import wrong_version
 
 if TYPE_CHECKING:
     from evenhand.errors import Problem
     from evenhand.model import Snapshot
 
-__all__ = ["SlurmNoSettings", "SlurmOperationSettings", "SlurmRows"]
+__all__ = ["MODELS", "SlurmOperationSettings", "read_jobs"]
 
 
 class SlurmOperationSettings(RowSettings):
@@ -55,43 +54,16 @@ class SlurmOperationSettings(RowSettings):
     )
 
 
-class SlurmNoSettings(RowSettings):
-    """Settings of the other tables: there are none."""
+_SOME: Mapping[str, type[RowSettings]] = {"operations": SlurmOperationSettings, "pools": PacedPool}
+_NONE: Mapping[str, type[RowSettings]] = dict.fromkeys(("allocations", "nodes", "requests"), NoSettings)
+MODELS = {**_SOME, **_NONE}
 
 
-@dataclass(frozen=True, slots=True)
-class SlurmRows:
-    """Settings of a snapshot's rows by canonical row; rows without any are left out.
-
-    Attributes
-    ----------
-    operations : mapping of int to SlurmOperationSettings
-    """
-
-    operations: Mapping[int, SlurmOperationSettings]
-
-    @classmethod
-    def of(cls, snapshot: Snapshot) -> Self:
-        """Read the settings of all rows.
-
-        Parameters
-        ----------
-        snapshot : Snapshot
-
-        Returns
-        -------
-        SlurmRows
-
-        Raises
-        ------
-        InputError
-            If a name is unknown or a value breaks a rule; the field is ``settings.<name>``.
-        """
-        found: list[Problem] = []
-        rows = cls(read_rows(snapshot, "operations", SlurmOperationSettings, found))
-        read_rows(snapshot, "pools", PacedPool, found)
-        found += wrong_version(snapshot)
-        for table in ("allocations", "nodes", "requests"):
-            read_rows(snapshot, table, SlurmNoSettings, found)
-        raise_found(found)
-        return rows
+def read_jobs(snapshot: Snapshot) -> dict[int, SlurmOperationSettings]:
+    """Read the settings of all rows; return those of jobs."""
+    found: list[Problem] = []
+    jobs = read_tables(snapshot, _SOME, found)["operations"]
+    found += wrong_version(snapshot)
+    read_tables(snapshot, _NONE, found)
+    raise_found(found)
+    return jobs

@@ -12,20 +12,15 @@ import numpy as np
 
 from evenhand.building.problems import shorten
 from evenhand.building.readback import NO_TIME
-from evenhand.config.costs import COSTS, cost_columns
+from evenhand.config.columns import COST, Cells, columns_of, micros, quanta, room_taken
+from evenhand.config.costs import COSTS
 from evenhand.config.pace import pace_columns
-from evenhand.config.rows import RowSettings, later_rows, raise_found
+from evenhand.config.rows import later_rows, raise_found
 from evenhand.errors import InputError, Problem
 from evenhand.fields import TABLES
 from evenhand.plans.columns import element_keys, rows_by_name
 from evenhand.reasons import GROUPS, STARVATION
-from evenhand.systems.ytsaurus.rows import (
-    YTsaurusAllocationSettings,
-    YTsaurusNodeSettings,
-    YTsaurusOperationSettings,
-    YTsaurusRequestSettings,
-    YTsaurusRows,
-)
+from evenhand.systems.ytsaurus.rows import MODELS, read_settings
 from evenhand.systems.ytsaurus.settings import aggressive_checks
 from evenhand.systems.ytsaurus.tag_filter import TagFilter
 
@@ -44,16 +39,6 @@ _SELECTIONS = ("prefix", "irreducible", "minimum")
 _UNSET = -1
 _UNLIMITED = -1
 _HOST_GPUS = 8
-_LATER: Mapping[str, type[RowSettings]] = {
-    "operations": YTsaurusOperationSettings,
-    "nodes": YTsaurusNodeSettings,
-    "allocations": YTsaurusAllocationSettings,
-    "requests": YTsaurusRequestSettings,
-}
-
-
-def _micros(seconds: float) -> int:
-    return round(seconds * 1e6)
 
 
 def _thresholds(snapshot: Snapshot, amounts: Mapping[str, float]) -> list[int]:
@@ -62,17 +47,13 @@ def _thresholds(snapshot: Snapshot, amounts: Mapping[str, float]) -> list[int]:
     return [math.ceil(amounts[r] / quantum[r] - 1e-9) if r in amounts else _UNLIMITED for r in quantum]
 
 
-def _quanta(snapshot: Snapshot, amounts: Mapping[str, float]) -> list[int]:
-    return [round(amounts.get(r, 0) / quantum) for r, quantum in snapshot.quantum.items()]
-
-
 def switches(s: YTsaurusSettings) -> dict[str, Any]:
     """Return the settings that need no snapshot, under the core's names."""
     full_host = s.default_gpu_full_host_preemption
     return {
         "tolerance": s.fair_share_starvation_tolerance,
-        "timeout": _micros(s.fair_share_starvation_timeout),
-        "aggressive_timeout": _micros(s.fair_share_aggressive_starvation_timeout),
+        "timeout": micros(s.fair_share_starvation_timeout),
+        "aggressive_timeout": micros(s.fair_share_aggressive_starvation_timeout),
         "enable_aggressive": s.enable_aggressive_starvation,
         "enable_pools": s.enable_pool_starvation,
         "absolute_tolerance": s.enable_absolute_fair_share_starvation_tolerance,
@@ -98,13 +79,13 @@ def switches(s: YTsaurusSettings) -> dict[str, Any]:
         "check_starvation": s.preemption_check_starvation,
         "check_satisfaction": s.preemption_check_satisfaction,
         "conditional_preemption": s.enable_conditional_preemption,
-        "backoff": _micros(s.preemptive_scheduling_backoff),
-        "preemption_timeout": _micros(s.allocation_preemption_timeout),
-        "graceful_timeout": _micros(s.allocation_graceful_preemption_timeout),
+        "backoff": micros(s.preemptive_scheduling_backoff),
+        "preemption_timeout": micros(s.allocation_preemption_timeout),
+        "graceful_timeout": micros(s.allocation_graceful_preemption_timeout),
         "repair_in_stage": s.limit_repair == "stage",
-        "overcommit_delay": _micros(s.node_overcommit_delay),
+        "overcommit_delay": micros(s.node_overcommit_delay),
         "ssd_stages": s.ssd_priority_preemption.enable,
-        "full_host_timeout": _micros(full_host.timeout),
+        "full_host_timeout": micros(full_host.timeout),
     }
 
 
@@ -122,7 +103,7 @@ def shared_columns(settings: Sequence[YTsaurusSettings]) -> dict[str, Any]:
     """Return the values that settings have of `SHARED`, a row each."""
     found = {name: [getattr(s, setting) for s in settings] for setting, name in SHARED.items()}
     return {
-        name: np.array([_micros(v) for v in values] if name.endswith("timeout") else values)
+        name: np.array([micros(v) for v in values] if name.endswith("timeout") else values)
         for name, values in found.items()
     }
 
@@ -144,24 +125,17 @@ def tree_settings(snapshot: Snapshot, s: YTsaurusSettings) -> dict[str, Any]:
 
 def row_columns(snapshot: Snapshot, s: YTsaurusSettings) -> dict[str, NDArray[Any]]:
     """Return what rows set of their own; columns in which no row sets anything are left out."""
-    rows = YTsaurusRows.of(snapshot, s)
+    rows = read_settings(snapshot, s)
     pools, operations = snapshot.pool_count, snapshot.operation_count
-    own = {**rows.pools, **{pools + row: values for row, values in rows.operations.items()}}
-    out = _Columns(snapshot, s)
-    out.elements(own, pools + operations)
-    of_pools = rows.pools
-    _expect_aggressive(of_pools, s)
-    out.put("enable_aggressive", pools, _UNSET, np.int8, _of(of_pools, "enable_aggressive_starvation"))
-    out.put("allow_aggressive", pools, _UNSET, np.int8, _of(of_pools, "allow_aggressive_preemption"))
-    out.put("allow_normal", pools, 1, np.uint8, _of(of_pools, "allow_normal_preemption"))
-    out.put("regular_on_ssd", pools, 1, np.uint8, _of(of_pools, "allow_regular_allocations_on_ssd_nodes"))
-    tolerance = "resource_limits_overcommit_tolerance"
-    out.put("limits_tolerance", pools, 0, np.int64, _of(of_pools, tolerance, lambda v: _quanta(snapshot, v)))
-    out.operations(rows.operations, operations)
-    out.allocations(rows.allocations, snapshot.allocation_count)
+    own = {**rows["pools"], **{pools + row: values for row, values in rows["operations"].items()}}
+    _expect_aggressive(rows["pools"], s)
+    out = columns_of(own, pools + operations, _of_elements(snapshot))
+    out |= columns_of(rows["pools"], pools, _of_pools(snapshot))
+    out |= columns_of(rows["operations"], operations, _of_operations(s))
+    out |= _allocations(snapshot, s, rows["allocations"], snapshot.allocation_count)
     if s.ssd_priority_preemption.enable:
         out["node_ssd"] = _ssd_nodes(snapshot, s.ssd_priority_preemption.node_tag_filter)
-    return dict(out)
+    return out
 
 
 def _expect_aggressive(pools: Mapping[int, Any], s: YTsaurusSettings) -> None:
@@ -180,97 +154,86 @@ def later_columns(
 ) -> dict[str, NDArray[Any]]:
     """Return what rows that came later set of their own, a cell for each of them."""
     found: list[Problem] = []
-    read: dict[int, Any] = later_rows(given, _LATER[table], live.base, table, found)
+    read = later_rows(given, MODELS, live.base, table, found)
     raise_found(found)
-    out = _Columns(live.base, s)
     if table == "operations":
-        out.elements(read, len(given))
-        out.operations(read, len(given))
-    elif table == "allocations":
-        out.allocations(read, len(given))
+        return columns_of(read, len(given), _of_elements(live.base) | _of_operations(s))
+    if table == "allocations":
+        out = _allocations(live.base, s, read, len(given))
         if "room_taken_rows" in out:
             out["room_taken_rows"] = np.array([*given], np.int32)[out["room_taken_rows"]]
-    elif table == "nodes" and s.ssd_priority_preemption.enable:
+        return out
+    if table == "nodes" and s.ssd_priority_preemption.enable:
         tags = [set(live.core.tags_of(row)) for row in given]
-        out["node_ssd"] = _with_ssd(tags, s.ssd_priority_preemption.node_tag_filter)
-    return dict(out)
+        return {"node_ssd": _with_ssd(tags, s.ssd_priority_preemption.node_tag_filter)}
+    return {}
 
 
 def coming_columns(rows: Snapshot, s: YTsaurusSettings) -> dict[str, NDArray[Any]]:
     """Return what the operations of a workload set, a cell for each of them."""
-    own = YTsaurusRows.of(rows).operations
-    out = _Columns(rows, s)
-    out.elements(own, rows.operation_count)
-    out.operations(own, rows.operation_count)
-    return dict(out)
+    own = read_settings(rows)["operations"]
+    return columns_of(own, rows.operation_count, _of_elements(rows) | _of_operations(s))
 
 
-def _of(table: Mapping[int, Any], field: str, convert: Callable[[Any], Any] = lambda v: v) -> Any:
-    """Yield the cells that rows set of a field."""
-    return ((row, convert(v)) for row, r in table.items() if (v := getattr(r, field)) is not None)
+def _set(field: str, convert: Callable[[Any], Any] = lambda v: v) -> Callable[[Any], Any]:
+    """Return what returns a row's cell from a field; None: the row does not set it."""
+    return lambda own: None if (value := getattr(own, field)) is None else convert(value)
 
 
-class _Columns(dict[str, Any]):
-    """Columns of what rows set; those in which no row sets anything are left out."""
-
-    def __init__(self, snapshot: Snapshot, s: YTsaurusSettings) -> None:
-        self._snapshot, self._settings = snapshot, s
-
-    def put(self, name: str, size: int, absent: Any, dtype: Any, cells: Iterable[tuple[int, Any]]) -> None:
-        """Put a column there, if there is a cell."""
-        found = list(cells)
-        if found:
-            values = np.full((size, *np.shape(found[0][1])), absent, dtype)
-            for row, value in found:
-                values[row] = value
-            self[name] = values
-
-    def elements(self, rows: Mapping[int, Any], size: int) -> None:
-        """Put what pools and operations may set."""
-        snapshot, threshold = self._snapshot, "non_preemptible_resource_usage_threshold"
-        self.put("tolerance", size, np.nan, np.float64, _of(rows, "fair_share_starvation_tolerance"))
-        self.put("timeout", size, NO_TIME, np.int64, _of(rows, "fair_share_starvation_timeout", _micros))
-        amounts = _of(rows, threshold, lambda v: _thresholds(snapshot, v))
-        self.put("usage_threshold", size, _UNLIMITED, np.int64, amounts)
-        self.put("has_usage_threshold", size, 0, np.uint8, _of(rows, threshold, lambda _: 1))
-
-    def operations(self, rows: Mapping[int, YTsaurusOperationSettings], size: int) -> None:
-        """Put what operations alone may set."""
-        media = set(self._settings.ssd_priority_preemption.medium_names)
-        self.update(cost_columns(rows, size))
-        self.put("graceful", size, 0, np.uint8, _of(rows, "preemption_mode", lambda v: v == "graceful"))
-        self.put("unschedulable", size, 0, np.uint8, _of(rows, "unschedulable_reason", lambda _: 1))
-        self.put("wants_ssd", size, 0, np.uint8, _of(rows, "disk_media", lambda v: bool(media & set(v))))
-        self.put(
-            "other_segment", size, 0, np.uint8, _of(rows, "scheduling_segment", lambda v: v != "default")
-        )
-
-    def allocations(self, rows: Mapping[int, YTsaurusAllocationSettings], size: int) -> None:
-        """Put what allocations may set."""
-        media = set(self._settings.ssd_priority_preemption.medium_names)
-        self.put("uses_ssd", size, 0, np.uint8, _of(rows, "disk_medium", lambda v: v in media))
-        self.put("cpu_limits", size, _UNLIMITED, np.int64, _cpu_limits(self._snapshot, rows))
-        taken = list(_of(rows, "room_taken", lambda v: _quanta(self._snapshot, v)))
-        if taken:
-            self["room_taken_rows"] = np.array([row for row, _ in taken], np.int32)
-            self["room_taken"] = np.array([amounts for _, amounts in taken], np.int64)
+def _of_elements(snapshot: Snapshot) -> dict[str, Cells]:
+    """Return the columns of what pools and operations may set."""
+    threshold = "non_preemptible_resource_usage_threshold"
+    amounts = _set(threshold, lambda v: _thresholds(snapshot, v))
+    return {
+        "tolerance": Cells(np.nan, np.float64, _set("fair_share_starvation_tolerance")),
+        "timeout": Cells(NO_TIME, np.int64, _set("fair_share_starvation_timeout", micros)),
+        "usage_threshold": Cells(_UNLIMITED, np.int64, amounts),
+        "has_usage_threshold": Cells(0, np.uint8, _set(threshold, lambda _: 1)),
+    }
 
 
-def _cpu_limits(snapshot: Snapshot, allocations: Mapping[int, Any]) -> list[tuple[int, list[int]]]:
-    """Return what allocations may use of the cpus, in quanta; -1: no limit."""
+def _of_pools(snapshot: Snapshot) -> dict[str, Cells]:
+    tolerance = _set("resource_limits_overcommit_tolerance", lambda v: quanta(snapshot, v))
+    return {
+        "enable_aggressive": Cells(_UNSET, np.int8, _set("enable_aggressive_starvation")),
+        "allow_aggressive": Cells(_UNSET, np.int8, _set("allow_aggressive_preemption")),
+        "allow_normal": Cells(1, np.uint8, _set("allow_normal_preemption")),
+        "regular_on_ssd": Cells(1, np.uint8, _set("allow_regular_allocations_on_ssd_nodes")),
+        "limits_tolerance": Cells(0, np.int64, tolerance),
+    }
+
+
+def _of_operations(s: YTsaurusSettings) -> dict[str, Cells]:
+    """Return the columns of what operations alone may set."""
+    media = set(s.ssd_priority_preemption.medium_names)
+    return {
+        "preemption_cost": COST,
+        "graceful": Cells(0, np.uint8, _set("preemption_mode", lambda v: v == "graceful")),
+        "unschedulable": Cells(0, np.uint8, _set("unschedulable_reason", lambda _: 1)),
+        "wants_ssd": Cells(0, np.uint8, _set("disk_media", lambda v: bool(media & set(v)))),
+        "other_segment": Cells(0, np.uint8, _set("scheduling_segment", lambda v: v != "default")),
+    }
+
+
+def _allocations(
+    snapshot: Snapshot, s: YTsaurusSettings, rows: Mapping[int, Any], count: int
+) -> dict[str, NDArray[Any]]:
+    """Return what allocations set."""
+    media = set(s.ssd_priority_preemption.medium_names)
     kinds = np.asarray(snapshot._head["kind"])
     cpus = set(np.flatnonzero(kinds == TABLES["resources"]["kind"].words.index("cpu")).tolist())
-    found = []
-    for row, allocation in allocations.items():
-        limits = allocation.resource_limits or {}
-        quanta = _quanta(snapshot, limits)
-        own = [
-            quanta[r] if r in cpus and name in limits else _UNLIMITED
-            for r, name in enumerate(snapshot.resources)
-        ]
-        if max(own) >= 0:
-            found.append((row, own))
-    return found
+
+    def limits(given: Mapping[str, float]) -> list[int] | None:
+        """Return what it may use of the cpus, in quanta; -1: no limit."""
+        amounts = zip(snapshot.resources, quanta(snapshot, given), strict=True)
+        own = [of if r in cpus and name in given else _UNLIMITED for r, (name, of) in enumerate(amounts)]
+        return own if max(own) >= 0 else None
+
+    cells = {
+        "uses_ssd": Cells(0, np.uint8, _set("disk_medium", lambda v: v in media)),
+        "cpu_limits": Cells(_UNLIMITED, np.int64, _set("resource_limits", limits)),
+    }
+    return columns_of(rows, count, cells) | room_taken(snapshot, rows)
 
 
 def _ssd_nodes(snapshot: Snapshot, formula: str) -> NDArray[np.uint8]:

@@ -40,7 +40,5 @@ YTSAURUS: Final = System(
         f"{_SETTINGS}YTsaurusPoolSettings",
         f"{_SETTINGS}YTsaurusOperationSettings",
         f"{_SETTINGS}YTsaurusAllocationSettings",
-        f"{_SETTINGS}YTsaurusRequestSettings",
-        f"{_SETTINGS}YTsaurusNodeSettings",
     ),
 )

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from evenhand.config.costs import PreemptionCost
 from evenhand.config.kinds import Amounts, Duration, Texts, UnitShare
 from evenhand.config.pace import PacedPool
-from evenhand.config.rows import RowSettings, raise_found, read_rows, strangers
+from evenhand.config.rows import NoSettings, RowSettings, raise_found, read_tables, strangers
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from evenhand.errors import Problem
     from evenhand.model import Snapshot
 
 __all__ = [
+    "MODELS",
     "YTsaurusAllocationSettings",
-    "YTsaurusNodeSettings",
     "YTsaurusOperationSettings",
     "YTsaurusPoolSettings",
-    "YTsaurusRequestSettings",
-    "YTsaurusRows",
+    "read_settings",
 ]
 
 
@@ -83,64 +83,19 @@ class YTsaurusAllocationSettings(RowSettings):
     )
 
 
-class YTsaurusNodeSettings(RowSettings):
-    """Settings of a node: there are none."""
+MODELS: Mapping[str, type[RowSettings]] = {
+    "pools": YTsaurusPoolSettings,
+    "operations": YTsaurusOperationSettings,
+    "allocations": YTsaurusAllocationSettings,
+    **dict.fromkeys(("nodes", "requests"), NoSettings),
+}
 
 
-class YTsaurusRequestSettings(RowSettings):
-    """Settings of a request: there are none."""
-
-
-@dataclass(frozen=True, slots=True)
-class YTsaurusRows:
-    """Settings of a snapshot's rows by canonical row; rows without any are left out.
-
-    Attributes
-    ----------
-    pools : mapping of int to YTsaurusPoolSettings
-        The root is row 0.
-    operations : mapping of int to YTsaurusOperationSettings
-    allocations : mapping of int to YTsaurusAllocationSettings
-    """
-
-    pools: Mapping[int, YTsaurusPoolSettings]
-    operations: Mapping[int, YTsaurusOperationSettings]
-    allocations: Mapping[int, YTsaurusAllocationSettings]
-
-    @classmethod
-    def of(cls, snapshot: Snapshot, tree: BaseModel | None = None) -> Self:
-        """Read the settings of all rows.
-
-        Parameters
-        ----------
-        snapshot : Snapshot
-            What is.
-        tree : YTsaurusSettings, optional
-            Settings of the tree, whose resources are then checked too.
-
-        Returns
-        -------
-        YTsaurusRows
-
-        Raises
-        ------
-        InputError
-            If a name is unknown, a value breaks a rule, or a threshold names a resource that the
-            snapshot does not have; the field is ``settings.<name>``.
-
-        Notes
-        -----
-        O(rows that have settings).
-        """
-        found: list[Problem] = []
-        if tree is not None:
-            found += strangers(tree, snapshot.resources, "settings", None, None)
-        rows = cls(
-            read_rows(snapshot, "pools", YTsaurusPoolSettings, found),
-            read_rows(snapshot, "operations", YTsaurusOperationSettings, found),
-            read_rows(snapshot, "allocations", YTsaurusAllocationSettings, found),
-        )
-        read_rows(snapshot, "nodes", YTsaurusNodeSettings, found)
-        read_rows(snapshot, "requests", YTsaurusRequestSettings, found)
-        raise_found(found)
-        return rows
+def read_settings(snapshot: Snapshot, tree: BaseModel | None = None) -> dict[str, dict[int, Any]]:
+    """Return the settings of all rows by table and row (the root is 0), with a tree whose resources exist."""
+    found: list[Problem] = []
+    if tree is not None:
+        found += strangers(tree, snapshot.resources, "settings", None, None)
+    rows = read_tables(snapshot, MODELS, found)
+    raise_found(found)
+    return rows

@@ -16,11 +16,8 @@ from evenhand.config.pace import PaceSettings, pace
 from evenhand.errors import InputError, Problem
 from evenhand.systems.ytsaurus.rows import (
     YTsaurusAllocationSettings,
-    YTsaurusNodeSettings,
     YTsaurusOperationSettings,
     YTsaurusPoolSettings,
-    YTsaurusRequestSettings,
-    YTsaurusRows,
 )
 from evenhand.systems.ytsaurus.tag_filter import TagFilter
 from evenhand.units.text import duration, number
@@ -29,11 +26,8 @@ __all__ = [
     "FullHostPreemption",
     "SsdPriorityPreemption",
     "YTsaurusAllocationSettings",
-    "YTsaurusNodeSettings",
     "YTsaurusOperationSettings",
     "YTsaurusPoolSettings",
-    "YTsaurusRequestSettings",
-    "YTsaurusRows",
     "YTsaurusSettings",
     "aggressive_checks",
 ]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from evenhand import _core
+from evenhand.config.columns import Cells, columns_of, micros, quanta, room_taken
 from evenhand.config.pace import pace_columns
-from evenhand.config.rows import RowSettings, later_rows, raise_found, read_rows, strangers
+from evenhand.config.rows import NoSettings, RowSettings, later_rows, raise_found, read_tables, strangers
 from evenhand.systems.yunikorn.properties import QueueProperties, inherited, properties_of
 from evenhand.systems.yunikorn.settings import (
     SWITCHES,
@@ -18,8 +20,6 @@ from evenhand.systems.yunikorn.settings import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from evenhand.errors import Problem
@@ -41,8 +41,14 @@ _FENCES = ("default", "fence", "disabled")
 _NO_LIMIT = -1
 
 
-class _NoSettings(RowSettings):
-    """Settings of a row of which YuniKorn knows none."""
+_MODELS: Mapping[str, type[RowSettings]] = {
+    "pools": YuniKornQueue,
+    "requests": YuniKornRequest,
+    "allocations": YuniKornAllocation,
+    **dict.fromkeys(("nodes", "operations"), NoSettings),
+}
+_MANAGED = {"managed": Cells(1, np.uint8, lambda queue: queue.managed is not False)}
+_MAY_PREEMPT = {"may_preempt": Cells(1, np.uint8, lambda ask: ask.allow_preempt_other is not False)}
 
 
 def switches(snapshot: Snapshot, s: YuniKornSettings) -> dict[str, Any]:
@@ -57,22 +63,22 @@ def switches(snapshot: Snapshot, s: YuniKornSettings) -> dict[str, Any]:
         "cost": np.array([_COST.index(name) for name in cost], np.uint8),
         "dead_zone": s.dead_zone,
         "shotgun": s.mode == "shotgun",
-        "grace": round(s.grace * 1e6),
+        "grace": micros(s.grace),
         "enabled": s.enabled,
         "quota_enabled": s.quota_preemption,
         "attempts": s.attempts,
-        "retry": round(s.retry * 1e6),
+        "retry": micros(s.retry),
         "asks_once": s.asks_once,
-        "reservation_timeout": round(s.reservation_timeout * 1e6),
-        "reservation_delay": round(s.reservation_delay * 1e6),
+        "reservation_timeout": micros(s.reservation_timeout),
+        "reservation_delay": micros(s.reservation_delay),
         **pace_columns(snapshot, s.pace),
     }
     if isinstance(s.limit, float):
         return columns | {"limit_share": s.limit}
     raise_found(list(strangers(s, snapshot.resources, "settings", None, None)))
     limit = [
-        quanta if name in s.limit else _NO_LIMIT
-        for name, quanta in zip(snapshot.resources, _quanta(snapshot, s.limit), strict=True)
+        amount if name in s.limit else _NO_LIMIT
+        for name, amount in zip(snapshot.resources, quanta(snapshot, s.limit), strict=True)
     ]
     return columns | {"limit": np.array(limit, np.int64)}
 
@@ -97,35 +103,23 @@ def queue_properties(snapshot: Snapshot, queues: Mapping[int, YuniKornQueue]) ->
 def row_columns(snapshot: Snapshot) -> dict[str, NDArray[Any]]:
     """Return what rows set; what is left out has the default in every row."""
     found: list[Problem] = []
-    queues = read_rows(snapshot, "pools", YuniKornQueue, found)
-    asks = read_rows(snapshot, "requests", YuniKornRequest, found)
-    leaving = read_rows(snapshot, "allocations", YuniKornAllocation, found)
-    for table in ("nodes", "operations"):
-        read_rows(snapshot, table, _NoSettings, found)
+    rows = read_tables(snapshot, _MODELS, found)
     raise_found(found)
-    columns = _room_taken(snapshot, leaving)
-    columns |= _zeros(snapshot, "held_zeros", leaving, len(snapshot.names("allocations")))
-    columns |= _zeros(snapshot, "asked_zeros", asks, len(snapshot.names("requests")))
-    if queues:
+    columns = room_taken(snapshot, rows["allocations"])
+    columns |= _of_allocations(snapshot, rows["allocations"], snapshot.allocation_count)
+    columns |= _of_requests(snapshot, rows["requests"], len(snapshot.names("requests")))
+    if queues := rows["pools"]:
         properties = queue_properties(snapshot, queues)
         columns |= {
             "policy": np.array([_FENCES.index(p.preemption_policy) for p in properties], np.uint8),
             "priority_fence": np.array([p.priority_policy == "fence" for p in properties], np.uint8),
             "offset": np.array([p.priority_offset for p in properties], np.int64),
-            "delay": np.array([round(p.preemption_delay * 1e6) for p in properties], np.int64),
-            "quota_delay": np.array([round(p.quota_preemption_delay * 1e6) for p in properties], np.int64),
+            "delay": np.array([micros(p.preemption_delay) for p in properties], np.int64),
+            "quota_delay": np.array([micros(p.quota_preemption_delay) for p in properties], np.int64),
             "fair": np.array([p.application_sort_policy == "fair" for p in properties], np.uint8),
             "priority_first": np.array([p.application_sort_priority for p in properties], np.uint8),
         }
-        managed = np.ones(len(properties), np.uint8)
-        for row, queue in queues.items():
-            managed[row] = queue.managed is not False
-        columns["managed"] = managed
-    if asks:
-        may = np.ones(len(snapshot.names("requests")), np.uint8)
-        for row, ask in asks.items():
-            may[row] = ask.allow_preempt_other is not False
-        columns["may_preempt"] = may
+        columns |= columns_of(queues, len(properties), _MANAGED)
     return columns
 
 
@@ -134,48 +128,24 @@ def later_columns(
 ) -> dict[str, NDArray[Any]]:
     """Return what rows that came later set of their own, a cell for each of them."""
     found: list[Problem] = []
-    if table == "allocations":
-        leaving = later_rows(given, YuniKornAllocation, live.base, table, found)
-        raise_found(found)
-        rows = list(given)
-        return _room_taken(live.base, {rows[place]: own for place, own in leaving.items()}) | _zeros(
-            live.base, "held_zeros", leaving, len(rows)
-        )
-    if table == "requests":
-        asks = later_rows(given, YuniKornRequest, live.base, table, found)
-        raise_found(found)
-        may = np.ones(len(given), np.uint8)
-        for row, ask in asks.items():
-            may[row] = ask.allow_preempt_other is not False
-        return {"may_preempt": may} | _zeros(live.base, "asked_zeros", asks, len(given))
-    later_rows(given, _NoSettings, live.base, table, found)
+    rows = later_rows(given, _MODELS, live.base, table, found)
     raise_found(found)
-    return {}
+    if table == "allocations":
+        numbers = list(given)
+        taken = room_taken(live.base, {numbers[place]: own for place, own in rows.items()})
+        return taken | _of_allocations(live.base, rows, len(given))
+    return _of_requests(live.base, rows, len(given)) if table == "requests" else {}
 
 
-def _room_taken(snapshot: Snapshot, leaving: Mapping[int, YuniKornAllocation]) -> dict[str, NDArray[Any]]:
-    taken = [(row, own.room_taken) for row, own in leaving.items() if own.room_taken is not None]
-    if not taken:
-        return {}
-    return {
-        "room_taken_rows": np.array([row for row, _ in taken], np.int32),
-        "room_taken": np.array([_quanta(snapshot, amounts) for _, amounts in taken], np.int64),
-    }
+def _of_allocations(snapshot: Snapshot, rows: Mapping[int, Any], count: int) -> dict[str, NDArray[Any]]:
+    return columns_of(rows, count, {"held_zeros": _zeros(snapshot)})
 
 
-def _zeros(
-    snapshot: Snapshot, name: str, rows: Mapping[int, YuniKornAllocation | YuniKornRequest], count: int
-) -> dict[str, NDArray[Any]]:
-    """Return which resources rows name with an amount of 0, as bits; nothing where none does."""
-    if not any(own.zeros for own in rows.values()):
-        return {}
-    masks = np.zeros(count, np.uint32)
+def _of_requests(snapshot: Snapshot, rows: Mapping[int, Any], count: int) -> dict[str, NDArray[Any]]:
+    return columns_of(rows, count, {"asked_zeros": _zeros(snapshot), **_MAY_PREEMPT})
+
+
+def _zeros(snapshot: Snapshot) -> Cells:
+    """Return which resources a row names with an amount of 0, as bits."""
     places = {resource: place for place, resource in enumerate(snapshot.resources)}
-    for row, own in rows.items():
-        for resource in own.zeros or {}:
-            masks[row] |= np.uint32(1 << places[resource])
-    return {name: masks}
-
-
-def _quanta(snapshot: Snapshot, amounts: Mapping[str, float]) -> list[int]:
-    return [round(amounts.get(r, 0) / quantum) for r, quantum in snapshot.quantum.items()]
+    return Cells(0, np.uint32, lambda own: sum(1 << places[name] for name in own.zeros or ()) or None)
