@@ -24,7 +24,8 @@ from tests.properties.explaining import SYSTEMS, plans
 __all__ = ["look_at"]
 
 _AMOUNTS = st.sampled_from([1, 1, 1, 2, 3])
-_PACES = st.sampled_from([{}, {}, {}, {"spare_if_ran_less_than": 50}])
+_PACES = st.sampled_from([*[{}] * 6, {"spare_if_ran_less_than": 50}, {"max_victims_per_hour": 1}])
+_FINE = st.sampled_from([0, 0, 1e-9])
 _PARTS = st.sampled_from([0, 0, 1, 2, 3, 5])
 
 
@@ -75,6 +76,7 @@ def _queues(draw: st.DrawFn) -> Plan:
     data["pools"] = [{"name": name, "strong_guarantee": {"cpu": draw(_PARTS)}} for name in names]
     for row in data["operations"]:
         row["pool"] = draw(st.sampled_from(names))
+        row["priority"] += draw(_FINE)
     for row in data["allocations"]:
         if not draw(st.integers(0, 3)):
             row["priority"] = draw(st.integers(0, 3))
@@ -87,6 +89,7 @@ def _queues(draw: st.DrawFn) -> Plan:
         settings = {"preemption": "per_ask"}
         if draw(st.booleans()):
             data["requests"][0]["required_node"] = data["nodes"][0]["name"]
+    settings["pace"] = draw(_PACES)
     return eh.plan(eh.Snapshot.from_dict(data), eh.policies.YuniKorn(**settings))
 
 
@@ -116,9 +119,13 @@ def _waiting(draw: st.DrawFn) -> Plan:
     for row in data["operations"]:
         row.pop("priority")
         if not draw(st.integers(0, 3)):
+            row["limits"] = {"cpu": draw(st.integers(1, 6))}
+        if not draw(st.integers(0, 3)):
             row["settings"] = {"preemption_mode": "graceful"}
     order = draw(st.sampled_from(["regular_aggressive_preemptive", "regular_preemptive_aggressive"]))
-    policy = eh.policies.YTsaurus(enable_aggressive_starvation=draw(st.booleans()), stage_order=order)
+    policy = eh.policies.YTsaurus(
+        enable_aggressive_starvation=draw(st.booleans()), stage_order=order, pace=draw(_PACES)
+    )
     return eh.plan(eh.Snapshot.from_dict(data), policy, as_if_waiting="1h")
 
 
@@ -129,6 +136,7 @@ def _tiers(draw: st.DrawFn) -> Plan:
     names = ("low", "mid", "high")
     for row in data["operations"]:
         row |= {"partition": draw(st.sampled_from(names)), "qos": draw(st.sampled_from(names))}
+        row["priority"] += draw(_FINE)
         row["kind"] = draw(st.sampled_from(["batch", "batch", "interactive"]))
         if not draw(st.integers(0, 2)):
             row["settings"] = {"requeue": draw(st.booleans())}
@@ -143,6 +151,31 @@ def _tiers(draw: st.DrawFn) -> Plan:
             for name in names
         },
         qos={name: {"Preempt": below[name], "PreemptMode": draw(modes)} for name in names},
+        min_exempt_priority=draw(st.sampled_from([None, None, 1, 2])),
+        PreemptExemptTime=draw(st.sampled_from([None, None, None, 50])),
+        pace=draw(_PACES),
+    )
+    return eh.plan(eh.Snapshot.from_dict(data), policy)
+
+
+@st.composite
+def _reserving(draw: st.DrawFn) -> Plan:
+    """Jobs of few priorities under Grid Engine, which may preempt for reservations."""
+    data = draw(_full())
+    for row in data["operations"]:
+        row["priority"] += draw(_FINE)
+    for row in data["allocations"]:
+        row["planned_end"] = draw(st.sampled_from([200, 600, 2100]))
+    for row in data["requests"]:
+        row["duration"] = draw(st.sampled_from([100, 500, 2000]))
+        row["reserve"] = draw(st.sampled_from([True, True, True, False]))
+    policy = eh.policies.GridEngine(
+        max_reservation=draw(st.sampled_from([1, 3, 10])),
+        max_preemptees=draw(st.sampled_from([1, 5, 5])),
+        automatic_preemption=draw(st.sampled_from([True, True, True, False])),
+        preemption_distance=draw(st.sampled_from([0, 60, 450])),
+        preemption_action=draw(st.sampled_from(["T", "R", "S", "advisor"])),
+        pace=draw(_PACES),
     )
     return eh.plan(eh.Snapshot.from_dict(data), policy)
 
@@ -152,6 +185,7 @@ _CROWDED: dict[str, st.SearchStrategy[Plan]] = {
     "backendai": _sessions(),
     "ytsaurus": _waiting(),
     "slurm": _tiers(),
+    "gridengine": _reserving(),
 }
 
 

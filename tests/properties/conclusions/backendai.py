@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.properties.conclusions.case import Case, Change, Conclusions, Data, met, tries, until
+from tests.properties.conclusions.case import Case, Change, Conclusions, Data, met, tries
 
 __all__: list[str] = []
 
@@ -13,8 +13,8 @@ _BE = "backendai"
 def _rank_for_the_session(case: Case) -> Conclusions:
     row = case.row(case.data, "allocations", case.said.name)
     asks, _ = case.served()
-    rank = case.numbers["spared_from"]
-    for_all = "it would have been spared" in case.said.summary  # by the threshold
+    rank = case.printed("with (?:job )?priority", " or more")
+    for_all = "it could not be preempted (" in case.said.summary  # by the threshold
 
     def set_to(value: float) -> Change:
         own = case.row(case.data, "operations", row["operation"])
@@ -23,10 +23,13 @@ def _rank_for_the_session(case: Case) -> Conclusions:
         settings = {**own.get("settings", {}), "job_priority": int(value)}
         return case.sets("operations", own["name"], settings=settings)
 
-    if for_all:
-        yield "spared at all", lambda: not case.leaves(case.again(set_to(rank)))
-    else:
-        yield "not for this session", lambda: not case.leaves(case.again(set_to(rank)), operation=asks)
+    code = "above_threshold" if for_all else "not_lower_priority"
+    kind, for_whom = ("for no session", "") if for_all else ("not for this session", asks)
+    yield kind, lambda: not case.leaves(case.again(set_to(rank)), operation=for_whom)
+    yield (
+        f"{kind}: one below it may be",
+        lambda: not case.barred(case.again(set_to(rank - 1)), code, operation=for_whom),
+    )
 
 
 @tries("allocations", "above_threshold", system=_BE)
@@ -38,14 +41,7 @@ def _threshold(case: Case) -> Conclusions:
         found = case.outcomes(case.again(preemptible_priority=int(threshold)))
         return any(one["outcome"] == "above_threshold" for one in found)
 
-    yield "only where that is as much", lambda: above(own - 1)
-
-
-@tries("allocations", "ran_too_short", "victim_cooldown", "spared_run_time", system=_BE)
-def _until_when(case: Case) -> Conclusions:
-    for one in case.said.looked_at:
-        if (instant := one.get("compared", {}).get("until")) is not None:
-            yield "until", lambda one=one, instant=instant: until(case, one["outcome"], instant)
+    yield "only where that is as much", lambda: above(own - 1) and not above(own)
 
 
 @tries("requests", "no_room_even_with_victims", system=_BE)

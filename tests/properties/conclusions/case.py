@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 import evenhand as eh
 from evenhand.errors import InputError
 from evenhand.explain import Explanation
 from evenhand.plans import Plan
+from evenhand.reasons import OUTCOMES
 
 __all__ = [
     "QUANTUM",
@@ -20,6 +25,7 @@ __all__ = [
     "Conclusions",
     "Data",
     "Tried",
+    "below",
     "met",
     "tried",
     "tries",
@@ -61,6 +67,12 @@ class Case:
         snapshot = eh.Snapshot.from_dict(data)
         before = self.plan.state_before if state is None else state
         return eh.plan(snapshot, policy, before, on=self.plan.on, given=given)
+
+    def printed(self, before: str, after: str = "") -> float:
+        """Return the number that its sentences print between these words."""
+        found = re.search(f"{before} ([-\\d,.]+){after}", " ".join(self.said.sentences))
+        assert found, (before, self.said.summary)
+        return float(found[1].replace(",", ""))
 
     @property
     def own(self) -> Data:
@@ -110,6 +122,29 @@ class Case:
             and (not request or (d.beneficiary is not None and str(d.beneficiary.request) == request))
             for d in plan.decisions.victims
         )
+
+    def just_over(
+        self, told: Any, limit: str, leaving: str = ""
+    ) -> tuple[dict[str, float], dict[str, float]]:
+        """Return the least limits within which a request is, and limits one quantum of a resource below."""
+        asked = self.row(self.data, "requests", self.said.name)["resources"]
+        more = told.get(leaving) or {}
+        least = {r: told["used"][r] + more.get(r, 0) + asked[r] for r in told[limit]}
+        first = next(iter(least))
+        quantum = self.data["resources"][first].get("quantum", 1)
+        return least, {**least, first: least[first] - quantum}
+
+    def barred(self, plan: Plan, *codes: str, operation: str = "", request: str = "") -> bool:
+        """Whether another plan meets it with one of these outcomes, for this operation or request."""
+        row = [str(name) for name in plan.snapshot.names("allocations")].index(self.name)
+        trace = plan._trace("allocation", row)
+        asked = ("operation", "operations", operation), ("request", "requests", request)
+        there = np.isin(trace["outcome"], [OUTCOMES.index(code) for code in codes])
+        for column, table, name in asked:
+            if name:
+                names = [str(one) for one in plan.snapshot.names(table)]
+                there &= trace[column] == names.index(name)
+        return bool(there.any())
 
     def starts(self, plan: Plan) -> int:
         """How many of a request start in another plan."""
@@ -163,19 +198,27 @@ def tried(plan: Plan) -> Iterator[Tried]:
                             continue
 
 
+def below(value: float) -> float:
+    """Return the next whole number below, or the next double."""
+    return value - 1 if float(value).is_integer() else math.nextafter(value, -math.inf)
+
+
 def met(case: Case, code: str) -> dict[str, Any]:
     """Return the numbers of an outcome."""
     found = [one.get("compared", {}) for one in case.said.looked_at if one["outcome"] == code]
     return found[0] if found else {}
 
 
-def until(case: Case, code: str, instant: float, key: str | None = None) -> bool:
-    """Whether an outcome is not met at an instant, and is met just before."""
+def until(case: Case, code: str, instant: float, key: str | None = None, value: object = None) -> bool:
+    """Whether an outcome (with such a number) is not met at an instant, and is met just before."""
 
     def there(now: float) -> bool:
         found = case.outcomes(case.again(case.at(now)))
         return any(
-            one["outcome"] == code and (key is None or key in one.get("compared", {})) for one in found
+            one["outcome"] == code
+            and (key is None or key in one.get("compared", {}))
+            and (value is None or one["compared"][key] == value)
+            for one in found
         )
 
     return not there(instant) and there(instant - QUANTUM)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from tests.properties.conclusions.case import Case, Conclusions, Data, tries
+from tests.properties.conclusions.case import Case, Conclusions, Data, tries, until
 
 __all__: list[str] = []
 
 _PACE = ("max_victims_per_hour", "immune_hours", "victim_cooldown", "spare_if_ran_less_than")
+
+_SPARED = ("ran_too_short", "victim_cooldown", "spared_run_time", "pool_immune", "pool_victims_per_hour")
 
 _SYSTEMS = ("ytsaurus", "yunikorn", "backendai", "slurm", "gridengine")
 
 
 def _without_the_pace(case: Case) -> Conclusions:
     """It starts then, or something leaves for it; or another has what leaves."""
-    node = case.said.looked_at[0]["node"] if case.said.looked_at else None
+    spared = (one["node"] for one in case.said.looked_at if one["outcome"] == "victims_spared")
+    node = next(spared, None)
 
     def change(data: Data) -> None:
         for table in ("pools", "operations"):
@@ -48,7 +51,20 @@ def _fits_once_they_have_left(case: Case) -> Conclusions:
         yield "it fits once they have left", lambda: case.starts(case.once_gone()) > 0
 
 
+def _until_when(case: Case) -> Conclusions:
+    """From that instant on it is not spared for that, and just before it is."""
+    for one in case.said.looked_at:
+        told = one.get("compared", {})
+        for name in ("until", "again_from"):
+            counts = name == "again_from" and len(case.plan.decisions.victims)  # its own are in it
+            if one["outcome"] in _SPARED and (instant := told.get(name)) is not None and not counts:
+                owner = next((key for key in ("immune", "pool") if key in told), None)
+                tried = (one["outcome"], instant, owner, told.get(owner))
+                yield name, lambda tried=tried: until(case, *tried)
+
+
 for _system in _SYSTEMS:
+    tries("allocations", *_SPARED, system=_system)(_until_when)
     tries("requests", "waits_for_victims", system=_system)(_fits_once_they_have_left)
     tries("requests", "victims_spared", system=_system)(_without_the_pace)
     tries("allocations", "not_considered", system=_system)(_nothing_considered_it)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.properties.conclusions.case import Case, Conclusions, tries
+from evenhand.plans import Plan
+from tests.properties.conclusions.case import QUANTUM, Case, Conclusions, below, tries
 
 __all__: list[str] = []
 
@@ -11,9 +12,18 @@ _GE = "gridengine"
 
 @tries("allocations", "automatic_preemption", system=_GE)
 def _priority_of_the_preemptee(case: Case) -> Conclusions:
-    if "beneficiary_priority" in case.numbers:
-        change = case.sets("operations", case.own["name"], priority=case.numbers["beneficiary_priority"])
-        yield "priority", lambda: not case.leaves(case.again(change), operation=case.served()[0])
+    if "beneficiary_priority" not in case.numbers:
+        return
+    asks, at = case.served()[0], case.printed("at priority", " or above")
+
+    def again(priority: float) -> Plan:
+        return case.again(case.sets("operations", case.own["name"], priority=priority))
+
+    yield "priority", lambda: not case.leaves(again(at), operation=asks)
+    yield (
+        "one below that priority it may be",
+        lambda: not case.barred(again(below(at)), "not_lower_priority", operation=asks),
+    )
 
 
 @tries("allocations", "automatic_preemption", system=_GE)
@@ -35,3 +45,10 @@ def _without_preemption(case: Case) -> Conclusions:
             "within that distance",
             lambda: not case.leaves(case.again(preemption_distance=distance), operation=operation),
         )
+
+        def near() -> bool:
+            plan = case.again(preemption_distance=distance - QUANTUM)
+            return plan.why_not(request, table="requests").code == "within_preemption_distance"
+
+        if distance > QUANTUM:
+            yield "a microsecond farther", lambda: not near()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from tests.properties.conclusions.case import Case, Conclusions, Data, tries
+from evenhand.plans import Plan
+from tests.properties.conclusions.case import Case, Conclusions, Data, below, met, tries, until
 
 __all__: list[str] = []
 
@@ -19,17 +21,45 @@ def _tier_for_the_request(case: Case) -> Conclusions:
     partitions = getattr(case.plan.policy.settings, "partitions", None)
     if tier is None or own.get("partition") not in (partitions or {}):
         return
-    changed = _with_parts(case, "partitions", own["partition"], PriorityTier=tier)
-    yield "tier", lambda: not case.leaves(case.again(partitions=changed), request=request)
+
+    if not _says(case, "`PriorityTier` of"):
+        return
+    tier = int(case.printed("with a `PriorityTier` of", " or more"))
+
+    def again(tier: int) -> Plan:
+        return case.again(partitions=_with_parts(case, "partitions", own["partition"], PriorityTier=tier))
+
+    yield "tier", lambda: not case.leaves(again(tier), request=request)
+    if tier > 0:
+        yield (
+            "one below that tier it may be",
+            lambda: not case.barred(again(tier - 1), "tier_not_lower", request=request),
+        )
 
 
 @tries("allocations", "higher_priority_in_qos", system=_SLURM)
 def _priority_for_the_job(case: Case) -> Conclusions:
     asks, request = case.served()
     priority = case.numbers.get(f"priority_of_{asks}")
-    if priority is not None and case.plan.policy.settings.PriorityType == "priority/basic":
-        change = case.sets("operations", case.own["name"], priority=priority)
-        yield "priority", lambda: not case.leaves(case.again(change), request=request)
+    if priority is not None:
+        yield from _bound_of_priority(case, request)
+
+
+def _bound_of_priority(case: Case, request: str) -> Conclusions:
+    """With that priority it may not be preempted for a request, and with the next below it may be."""
+    if case.plan.policy.settings.PriorityType != "priority/basic":
+        return
+    priority = case.printed("with a priority of", " or more")
+
+    def again(priority: float) -> Plan:
+        return case.again(case.sets("operations", case.own["name"], priority=priority))
+
+    yield "priority", lambda: not case.leaves(again(priority), request=request)
+    if priority > 0:
+        yield (
+            "one below that priority it may be",
+            lambda: not case.barred(again(below(priority)), "not_lower_priority", request=request),
+        )
 
 
 def _with_parts(case: Case, table: str, name: str, **changes: Any) -> Any:
@@ -116,9 +146,31 @@ def _of_the_qos(case: Case) -> Conclusions:
         without = [one for one in listed if one != its]
         changed = _with_parts(case, "qos", asking, Preempt=without)
         yield "if that did not list it", lambda: not case.leaves(case.again(qos=changed), request=request)
-    elif case.plan.policy.settings.PriorityType == "priority/basic":
-        change = case.sets("operations", case.own["name"], priority=case.numbers[f"priority_of_{asks}"])
-        yield "priority", lambda: not case.leaves(case.again(change), request=request)
+    else:
+        yield from _bound_of_priority(case, request)
+
+
+@tries("requests", "preemption_backoff", "not_eligible_yet", system=_SLURM)
+def _until_when(case: Case) -> Conclusions:
+    code = case.said.code
+    for name in ("until", "eligible_time"):
+        if (instant := met(case, code).get(name)) is not None:
+            yield name, lambda instant=instant: until(case, code, instant)
+
+
+@tries("allocations", "above_min_exempt_priority", system=_SLURM)
+def _up_to_the_exempt_priority(case: Case) -> Conclusions:
+    """Above it a job is exempt, at it not."""
+    told, own = met(case, "above_min_exempt_priority"), case.own["name"]
+    if told.get("min_exempt_priority") is None or case.plan.policy.settings.PriorityType != "priority/basic":
+        return
+    at = told["min_exempt_priority"]
+
+    def exempt(priority: float) -> bool:
+        plan = case.again(case.sets("operations", own, priority=priority))
+        return case.barred(plan, "above_min_exempt_priority")
+
+    yield "above it", lambda: not exempt(at) and exempt(math.nextafter(at, math.inf))
 
 
 def _says(case: Case, words: str) -> bool:

@@ -83,6 +83,29 @@ def _without_its_limits(case: Case) -> Conclusions:
 
     code = "limits_of_operation_or_pool"
     yield "limits", lambda: code not in {one["outcome"] for one in case.outcomes(case.again(change))}
+    told, table = met(case, code), ""
+    for name in ("pools", "operations"):
+        if any(str(row["name"]) == str(told.get("element")) for row in case.data.get(name, ())):
+            table = table or name
+    once = case.row(case.data, "requests", case.said.name).get("count", 1) == 1
+    # Where nothing else was decided: then no other request need be there.
+    within = all(told["used"][r] <= most for r, most in told.get("limit", {}).items())
+    if table and once and within and not len(case.plan.decisions):
+        least, below_it = case.just_over(told, "limit")
+
+        def named(limits: dict[str, float]) -> bool:
+            def change(data: Data) -> None:
+                row = case.row(data, table, told["element"])
+                row["limits"] = {**row.get("limits", {}), **limits}
+                data["requests"] = [case.row(data, "requests", case.said.name)]
+
+            plan = case.again(change)
+            return any(
+                one["outcome"] == code and str(one["compared"].get("element")) == str(told["element"])
+                for one in case.outcomes(plan)
+            )
+
+        yield "the least limit", lambda: not named(least) and named(below_it)
 
 
 @tries("allocations", "preemption", "aggressive_preemption", system=_YT)

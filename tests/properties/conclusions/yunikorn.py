@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import evenhand as eh
 from evenhand.plans import Plan
-from tests.properties.conclusions.case import Case, Change, Conclusions, Data, met, tries, until
+from tests.properties.conclusions.case import Case, Change, Conclusions, Data, below, met, tries, until
 
 __all__: list[str] = []
 
@@ -15,10 +16,18 @@ _YK = "yunikorn"
 
 @tries("allocations", "higher_priority_in_queue", "for_required_node", system=_YK)
 def _priority_for_the_request(case: Case) -> Conclusions:
-    beyond = case.said.code == "for_required_node"
-    least = case.numbers["asking_priority"] + (1 if beyond else 0)
-    change = case.sets("allocations", case.said.name, priority=least)
-    yield "priority", lambda: not case.leaves(case.again(change), request=case.served()[1])
+    above, request = case.said.code == "for_required_node", case.served()[1]
+    at = case.printed("and above", " it could") if above else case.printed("and with", " or more")
+    least, most = (math.nextafter(at, math.inf), at) if above else (at, below(at))
+
+    def again(priority: float) -> Plan:
+        return case.again(case.sets("allocations", case.said.name, priority=priority))
+
+    yield "priority", lambda: not case.leaves(again(least), request=request)
+    yield (
+        "one below that priority it may be",
+        lambda: not case.barred(again(most), "not_lower_priority", request=request),
+    )
 
 
 def _guarantee(case: Case, queue: str) -> tuple[Change, list[str]]:
@@ -66,16 +75,22 @@ def _queue_gives_nothing(case: Case) -> Conclusions:
 def _without_the_maximum(case: Case) -> Conclusions:
     queue = met(case, "limits_of_operation_or_pool").get("queue")
 
-    def change(data: Data) -> None:
-        case.row(data, "pools", queue).pop("limits", None)
+    def named(limits: dict[str, float] | None) -> bool:
+        def change(data: Data) -> None:
+            row = case.row(data, "pools", queue)
+            row["limits"] = {} if limits is None else {**row.get("limits", {}), **limits}
 
-    def named() -> bool:
         found = case.outcomes(case.again(change))
         code = "limits_of_operation_or_pool"
         return any(one["outcome"] == code and one["compared"].get("queue") == queue for one in found)
 
-    if queue is not None and any(str(p["name"]) == str(queue) for p in case.data.get("pools", ())):
-        yield "its max", lambda: not named()
+    if queue is None or not any(str(p["name"]) == str(queue) for p in case.data.get("pools", ())):
+        return
+    yield "its max", lambda: not named(None)
+    told = met(case, "limits_of_operation_or_pool")
+    if case.row(case.data, "requests", case.said.name).get("count", 1) == 1:
+        least, below_it = case.just_over(told, "max", "leaving")
+        yield "the least max", lambda: not named(least) and named(below_it)
 
 
 @tries("requests", "cycle_full", system=_YK)

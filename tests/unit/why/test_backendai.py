@@ -18,7 +18,7 @@ def test_a_victim_is_told_the_rule_and_what_would_have_spared_it() -> None:
     why = plan(group()).why("b-k")
     assert why.summary == (
         "Allocation b-k of operation b leaves node n1: 2 cpu more is needed there for request u-r of u, whose"
-        " priority is higher (50 against 2); with priority 6 or more it would have been spared"
+        " priority is higher (50 against 2); with priority 6 or more it could not be preempted"
         " (preemptible_priority is 5)."
     )
     numbers = {"priority_of_b": 2, "priority_of_u": 50, "spared_from": 6, "preemptible_priority": 5}

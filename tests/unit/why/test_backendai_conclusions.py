@@ -25,7 +25,7 @@ def test_another_session_may_take_what_this_one_may_not() -> None:
         return eh.plan(snapshot([node("n1", 2)], jobs, running, waits), policy)
 
     first = plan(0).why("s1-k").summary
-    assert first.endswith("; with job priority 2 or more it would not leave for operation p2.")
+    assert first.endswith("; with job priority 2 or more it could not be preempted for operation p2.")
     other = next(d for d in plan(2).decisions.victims if d.allocation == "s1-k")
     assert other.beneficiary
     assert other.beneficiary.operation == "p0"
@@ -38,7 +38,7 @@ def test_above_the_threshold_nothing_takes_it() -> None:
         return eh.plan(rows, eh.policies.BackendAI(preemptible_priority=5))
 
     said = plan(5).why("s-k").summary
-    assert said.endswith("; with priority 6 or more it would have been spared (preemptible_priority is 5).")
+    assert said.endswith("; with priority 6 or more it could not be preempted (preemptible_priority is 5).")
     assert not plan(6).decisions.victims
 
 

@@ -30,7 +30,7 @@ def test_the_threshold_of_the_stage_is_named() -> None:
     said = plan.why("ana-3").summary
     setting = "aggressive_preemption_satisfaction_threshold"
     of = f"its operation's fair share ({setting})"
-    assert f"within 0.2 of {of} the aggressive stage would not have taken it" in said
+    assert f"within 0.2 of {of} the aggressive stage could not have taken it" in said
     assert "(preemption_satisfaction_threshold)" not in said
     for threshold, goes in ((5.0, True), (1.0, True)):
         other = AGGRESSIVE.replace(preemption_satisfaction_threshold=threshold)
@@ -164,7 +164,7 @@ def test_what_would_keep_a_job_is_said_of_one_request() -> None:
     assert victim.beneficiary
     assert victim.beneficiary.operation == "g"
     said = plan(["bronze"]).why("old@n1").summary
-    assert said.endswith("; if that did not list it, it would not leave for this request.")
+    assert said.endswith("; if that did not list it, it could not be preempted for this request.")
     (other,) = plan([]).decisions.victims
     assert other.beneficiary
     assert other.beneficiary.operation == "s"

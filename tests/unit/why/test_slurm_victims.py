@@ -35,7 +35,7 @@ def test_a_victim_reads_the_tiers_its_place_and_its_mode() -> None:
     assert why.summary == (
         "Allocation b@n2 of operation b leaves node n2: 4 cpu more is needed there for request p-r of p,"
         " whose partition has a higher tier (10 of partition high, 1 of partition low); with a"
-        " `PriorityTier` of 10 or more of partition low it would not leave for this request."
+        " `PriorityTier` of 10 or more of partition low it could not be preempted for this request."
     )
     said = {"tier_of_b": 1, "tier_of_p": 10, "place": 1, "candidates": 2, "victim_jobs": 1, "tier": 1}
     assert said.items() <= why.numbers.items()
@@ -69,7 +69,10 @@ def test_a_victim_of_a_qos_reads_which_one_lists_it() -> None:
         {"n1": 4}, {"a": {"qos": "bronze"}, "p": {"qos": "gold"}}, [("a", "n1", 4, {})], {"p": 4}
     )
     why = plan_of(snapshot, QOS).why("a@n1")
-    assert "(`Preempt` of QOS gold lists bronze); if that did not list it, it would not leave" in why.summary
+    assert (
+        "(`Preempt` of QOS gold lists bronze); if that did not list it, it could not be preempted"
+        in why.summary
+    )
     assert {"QOS_of_a": "bronze", "QOS_of_p": "gold", "GraceTime": 60.0}.items() <= why.numbers.items()
     assert (
         "Its job is requeued: `PreemptMode` of the cluster is REQUEUE; `GraceTime` of QOS bronze is"
@@ -81,7 +84,8 @@ def test_a_victim_within_a_qos_reads_both_priorities() -> None:
     jobs = {"a": {"qos": "gold", "priority": 3}, "p": {"qos": "gold", "priority": 7}}
     why = plan_of(cluster({"n1": 4}, jobs, [("a", "n1", 4, {})], {"p": 4}), QOS).why("a@n1")
     assert (
-        "priority 7 above 3); with a priority of 7 or more it would not leave for this request" in why.summary
+        "priority 7 above 3); with a priority of 7 or more it could not be preempted for this request"
+        in why.summary
     )
     assert {"priority_of_a": 3.0, "priority_of_p": 7.0}.items() <= why.numbers.items()
 

@@ -54,7 +54,7 @@ def test_a_victim_is_told_which_threshold_would_have_spared_it_and_what_chose_it
     assert why.summary == (
         "Allocation a3 of operation a leaves node n: 4 cpu more is needed there for request r of b, in the"
         " preemptive stage; within its operation's fair share (preemption_satisfaction_threshold) the"
-        " preemptive stage would not have taken it."
+        " preemptive stage could not have taken it."
     )
     assert why.numbers["preemption_satisfaction_threshold"] == 1
     assert (why.numbers["place"], why.numbers["candidates"], why.numbers["began"]) == (1, 1, 3)

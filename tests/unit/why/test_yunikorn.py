@@ -56,7 +56,7 @@ def test_a_victim_of_its_own_queue_is_told_which_priority_would_have_spared_it()
     why = plan.why("d3")
     assert why.summary.endswith(
         "for request ask of p, which has a higher priority in the same queue;"
-        " the allocation's priority was 0, and with 5 or more it would not leave for this request."
+        " the allocation's priority was 0, and with 5 or more it could not be preempted for this request."
     )
     assert (why.numbers["priority"], why.numbers["asking_priority"]) == (0, 5)
     kept = planned(
@@ -79,7 +79,7 @@ def test_a_victim_on_a_required_node_is_told_which_priority_would_have_spared_it
     plan = planned(cluster(requests=[{**ONE, "required_node": "n"}], nodes=nodes), per_ask())
     assert plan.why("d3").summary == (
         "Allocation d3 of operation d leaves node n: request ask of p can run on no other node;"
-        " the allocation's priority was 0, and above 0 it would not leave for this request."
+        " the allocation's priority was 0, and above 0 it could not be preempted for this request."
     )
 
 

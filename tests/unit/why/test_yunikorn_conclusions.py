@@ -106,7 +106,7 @@ def test_a_priority_is_called_the_allocations(own: dict[str, int], was: int) -> 
 
     said = plan(**own).why("x").summary
     of_it = f"the allocation's priority was {was}"
-    assert said.endswith(f"; {of_it}, and with 3 or more it would not leave for this request.")
+    assert said.endswith(f"; {of_it}, and with 3 or more it could not be preempted for this request.")
     for priority, leaves in ((2, True), (3, False)):
         assert bool(plan(priority=priority).decisions.victims) == leaves
 
@@ -155,7 +155,7 @@ def test_a_priority_from_which_it_does_not_leave_is_shown_with_all_digits() -> N
 
     said = plan(0.800000000042).why("x").summary
     assert said.endswith(
-        "; the allocation's priority was 0.800000000042, and with 0.800000000043 or more it would not leave"
-        " for this request."
+        "; the allocation's priority was 0.800000000042, and with 0.800000000043 or more it could not be"
+        " preempted for this request."
     )
     assert not plan(0.800000000043).decisions.victims

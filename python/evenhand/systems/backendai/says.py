@@ -404,16 +404,16 @@ SAYS: Final = {
     ("part", "key"): (Clause("job priority ", where={"preemption_key": "job_priority"}),),
     ("part", "fate"): (
         Clause(
-            "it would have been spared (preemptible_priority is {preemptible_priority})",
+            "it could not be preempted (preemptible_priority is {preemptible_priority})",
             ("preemptible_priority",),
             {"by_threshold": 1},
         ),
         Clause(
-            "it would not leave for operation {asks}",
+            "it could not be preempted for operation {asks}",
             ("preemptible_priority",),
             {"victim_threshold": "preemptible_priority"},
         ),
-        Clause("it would not leave for operation {asks}"),
+        Clause("it could not be preempted for operation {asks}"),
     ),
     ("part", "tie"): _TIE,
     ("lacking", "lower_priority"): (

@@ -371,7 +371,7 @@ SAYS: Final = {
         ("victim", code): (
             Clause(
                 "; at priority {beneficiary_priority:exact} or above operation {operation}, which has"
-                " {priority:exact}, would not leave for operation {asks}",
+                " {priority:exact}, could not be preempted for operation {asks}",
                 ("priority", "beneficiary_priority"),
                 then=("distance", "order", "action", "leave", "grace"),
             ),

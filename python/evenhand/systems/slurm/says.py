@@ -20,9 +20,9 @@ _BY_QOS = {"PreemptType": "preempt/qos"}
 _TIERS = (("tier_of_{operation}", "tier"), ("tier_of_{asks}", "tier_of_asking"))
 _PRIORITIES = (("priority_of_{operation}", "priority"), ("priority_of_{asks}", "priority_of_asking"))
 _ITS_QOS, _ASKING_QOS = ("QOS_of_{operation}", "its_qos"), ("QOS_of_{asks}", "qos_of_asking")
-_ITS, _OTHER = "{priority:beside priority_of_asking}", "{priority_of_asking:beside priority}"
+_ITS, _OTHER = "{priority:exact}", "{priority_of_asking:exact}"
 #: By the rule alone, which does not ask what other requests would take.
-_SPARED = "it would not leave for this request"
+_SPARED = "it could not be preempted for this request"
 _VICTIMS = ("higher_partition_tier", "higher_priority_in_qos", "qos_preempts")
 
 #: How running jobs stand that may not be preempted for one, in the order of codes.

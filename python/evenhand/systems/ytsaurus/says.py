@@ -12,7 +12,7 @@ __all__ = ["SAYS"]
 
 def _within(stage: str, setting: str) -> tuple[Clause, ...]:
     """Return clauses of the share within which a stage takes nothing."""
-    of, takes = f"its operation's fair share ({setting})", f"the {stage} stage would not have taken it"
+    of, takes = f"its operation's fair share ({setting})", f"the {stage} stage could not have taken it"
     return (
         Clause(f"; within {of} {takes}", (setting,), where={"within": 1}),
         Clause(f"; within {{within:exact}} of {of} {takes}", (setting,)),

@@ -340,8 +340,8 @@ SAYS: Final = {
     **{
         ("victim", code): (
             Clause(
-                f"; the allocation's priority was {{priority:exact}}, and {spared} it would not leave for"
-                " this request",
+                f"; the allocation's priority was {{priority:exact}}, and {spared} it could not be"
+                " preempted for this request",
                 ("priority", "asking_priority"),
             ),
         )
