@@ -14,6 +14,7 @@ from evenhand.building.readback import NO_TIME
 from evenhand.reasons import STAGES
 from evenhand.simulate.result import OUTCOMES
 from tests.drawing import fewer
+from tests.properties import ending
 from tests.properties.laws_of_runs import check_all
 from tests.properties.simulating import SYSTEMS, drawn, seeds, simulated
 from tests.reference.simulate import reference
@@ -38,6 +39,12 @@ def test_ticks_that_are_passed_over_change_nothing(system: str, seed: int) -> No
                 table,
                 name,
             )
+
+
+@each_system
+@given(seed=seeds)
+def test_every_drawn_run_has_an_end_that_ticks_passed_over_do_not_change(system: str, seed: int) -> None:
+    assert ending.wrong(seed, system) is None
 
 
 def test_all_stages_of_ytsaurus_are_drawn() -> None:
