@@ -61,6 +61,10 @@ CODES: Mapping[str, str] = {
         "What is started may be preempted as soon as it runs, so that operations can preempt each other in"
         " turns; the message names the setting that ends that."
     ),
+    "optuna_missing": (
+        "Optuna, which would propose points that learn from those before, is not installed; they were drawn"
+        " at random."
+    ),
     "preemption_loop": (
         "Jobs lost all of their work three times in a day or less, while nothing of it was finished or saved:"
         " what they used was of no use to them, whoever got it."

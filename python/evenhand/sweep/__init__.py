@@ -11,7 +11,8 @@ from evenhand.sweep.front import pareto
 from evenhand.sweep.running import sweep
 from evenhand.sweep.space import Between, between
 from evenhand.sweep.trials import objective, suggest
-from evenhand.sweep.tuning import Tuned, tune
+from evenhand.sweep.tuned import Tuned
+from evenhand.sweep.tuning import tune
 
 __all__ = ["Between", "Tuned", "between", "objective", "pareto", "suggest", "sweep", "tune"]
 

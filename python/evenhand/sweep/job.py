@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from evenhand.plans import Plan
     from evenhand.simulate.workload import Workload
     from evenhand.state import State
+    from evenhand.sweep.bounds import Judge
 
 __all__ = ["COUNTED", "Job", "Stopped", "plan_metrics"]
 
@@ -57,6 +58,7 @@ class Job:
     as_if_waiting: Any = None
     clocks: Mapping[str, Any] = field(default_factory=dict)
     most_preemptions: float | None = None
+    judge: Judge | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -65,7 +67,7 @@ class Job:
             *(_core.__version__, self.snapshot.fingerprint, [p.to_dict() for p in self.policies]),
             *(self.workload and self.workload.fingerprint, self.metrics, self.until, self.warm_up, self.rng),
             *(self.state and self.state.to_dict(), self.on, self.as_if_waiting, sorted(self.clocks.items())),
-            self.most_preemptions,
+            *(self.most_preemptions, self.judge),
         ]
         return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
 
@@ -85,13 +87,22 @@ class Job:
             return self._kept(plan_metrics(self.planned(snapshot, policy)))
         run = self.started(point)
         before: int | None = None
-        for now in run.portions(self.until):
-            check(run)
-            if self.most_preemptions is not None and now >= self.snapshot.now + self.warm_up:
-                before = run.preemptions if before is None else before
-                if run.preemptions - before > self.most_preemptions:
-                    raise _too_many(now, run.preemptions - before)
+        for stop, most in [*self._stops(), (self.until, None)]:
+            for now in run.portions(stop):
+                check(run)
+                if self.most_preemptions is not None and now >= self.snapshot.now + self.warm_up:
+                    before = run.preemptions if before is None else before
+                    if run.preemptions - before > self.most_preemptions:
+                        raise _too_many(now, run.preemptions - before)
+            if most is not None and self.judge is not None:
+                strain = self.judge.so_far(record_of(run.result()), self.warm_up)
+                if strain > most:
+                    raise _hopeless(run.now, strain, most)
         return self.measured(run)
+
+    def _stops(self) -> list[tuple[float, float]]:
+        """Return the instants at which a run may be hopeless, and the strain above which it is."""
+        return [] if self.judge is None else [*zip(self.judge.edges[1:-1], self.judge.most, strict=False)]
 
     def planned(self, snapshot: Snapshot, policy: Any) -> Plan:
         """Return the plan of a point."""
@@ -99,7 +110,11 @@ class Job:
 
     def measured(self, run: Simulation) -> dict[str, float]:
         """Return the metrics of a simulation that has come to its end."""
-        return self._kept(compute(record_of(run.result()), warm_up=self.warm_up))
+        record = record_of(run.result())
+        found = self._kept(compute(record, warm_up=self.warm_up))
+        if self.judge is not None:
+            found |= self.judge.strains(record, self.snapshot.now, self.warm_up)
+        return found
 
     def keeping(self, metrics: Iterable[str]) -> Job:
         """Return the job with the metrics that are wanted."""
@@ -131,6 +146,12 @@ class Job:
 def _too_many(now: float, count: int) -> InputError:
     said = f"ended at {instant(now, now)}: {count} preemptions are more than allowed"
     return InputError([Problem("sweep", None, None, None, "range", str(count), said)])
+
+
+def _hopeless(now: float, strain: float, most: float) -> InputError:
+    said = f"ended at {instant(now, now)}: its strain of {strain:.3g} so far is above {most:.3g}, which none"
+    said += " of the better half of those before had then"
+    return InputError([Problem("sweep", None, None, None, "range", f"{strain:g}", said)])
 
 
 def _sampled(metric: str) -> bool:

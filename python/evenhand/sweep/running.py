@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from evenhand.model import Snapshot
     from evenhand.simulate.workload import Workload
     from evenhand.state import State
+    from evenhand.sweep.proposing import Tpe
     from evenhand.systems.base import Policy
 
 _MOST_WORKERS = 100_000
@@ -38,7 +39,7 @@ _KINDS = {
     "resume": kind_of_annotation("str | os.PathLike[str] | None"),
 }
 
-__all__ = ["job_of", "sweep", "swept", "table_of"]
+__all__ = ["job_of", "proposed", "sweep", "swept", "table_of"]
 
 
 def sweep(
@@ -158,30 +159,71 @@ def swept(
     progress: Progress,
 ) -> list[Outcome]:
     """Return what comes of each point; parameters are those of `sweep`."""
-    workers = None if workers is None else count_of("sweep", "workers", workers, 1, _MOST_WORKERS)
-    for name, value in (("executor", executor), ("resume", resume)):
-        taken("sweep", name, value, _KINDS[name])
     # Equal points have equal outcomes.
     first: dict[str, int] = {}
     same = [first.setdefault(repr(sorted(point.items())), i) for i, point in enumerate(points)]
     todo = {i: points[i] for i in dict.fromkeys(same)}
+    with _computing(job, of, points, len(todo), executor, workers, resume, progress) as (done, compute):
+        compute(job, todo)
+    return [done[i] for i in same]
+
+
+def proposed(
+    job: Job,
+    of: Space,
+    proposer: Tpe,
+    count: int,
+    executor: Executor | None,
+    workers: int | None,
+    resume: str | os.PathLike[str] | None,
+    progress: Progress,
+) -> tuple[list[Point], list[Outcome]]:
+    """Return so many points that learn from those before, and what comes of each."""
+    points: list[Point] = []
+    named = [proposer.name, count, *of.values.items()]
+    with _computing(job, of, named, count, executor, workers, resume, progress) as (done, compute):
+        while len(points) < count:
+            batch = dict(enumerate(proposer.ask(count - len(points)), len(points)))
+            compute(proposer.pruning(job), batch)
+            proposer.tell([done[i] for i in batch])
+            points += batch.values()
+    return points, [done[i] for i in range(count)]
+
+
+@contextmanager
+def _computing(
+    job: Job,
+    of: Space,
+    named: Any,
+    count: int,
+    executor: Executor | None,
+    workers: int | None,
+    resume: str | os.PathLike[str] | None,
+    progress: Progress,
+) -> Iterator[tuple[Mapping[int, Outcome], Callable[[Job, Mapping[int, Point]], None]]]:
+    """Yield what is done by number, and what computes some points; `named` tells the sweep from others."""
+    workers = None if workers is None else count_of("sweep", "workers", workers, 1, _MOST_WORKERS)
+    for name, value in (("executor", executor), ("resume", resume)):
+        taken("sweep", name, value, _KINDS[name])
     with ExitStack() as stack:
         done: dict[int, Outcome] = {}
         keep = done.__setitem__
         if resume is not None:
-            text = repr([job.fingerprint, of.labels, points])
+            text = repr([job.fingerprint, of.labels, named])
             name = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
             journal = stack.enter_context(closing(Journal(resume, name)))
             done, keep = journal.done, journal.add
-        left = {i: point for i, point in todo.items() if i not in done}
-        found = outcomes(job, left.items(), executor, workers)
-        stack.enter_context(closing(found))  # type: ignore[type-var]
-        tell = stack.enter_context(telling("sweep", progress, len(todo), "point", "swept"))
-        for number, outcome in found:
-            keep(number, outcome)
-            if tell is not None:
-                tell(len(done))
-    return [done[i] for i in same]
+        tell = stack.enter_context(telling("sweep", progress, count, "point", "swept"))
+
+        def compute(job: Job, points: Mapping[int, Point]) -> None:
+            left = {i: point for i, point in points.items() if i not in done}
+            with closing(outcomes(job, left.items(), executor, workers)) as found:  # type: ignore[type-var]
+                for number, outcome in found:
+                    keep(number, outcome)
+                    if tell is not None:
+                        tell(len(done))
+
+        yield done, compute
 
 
 def job_of(

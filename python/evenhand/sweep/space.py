@@ -188,6 +188,26 @@ class Space:
             found.append(point)
         return found
 
+    def given(self) -> Point | None:
+        """Return the point of the settings as given, if it is in the space, and that of settings alone."""
+        point, settings = {}, self.policies[0].settings
+        for name, values in self.values.items():
+            head, *path = name.split(".")
+            value = settings.model_dump().get(settings.ALIASES.get(head, head))
+            for part in path:
+                value = value.get(part) if isinstance(value, Mapping) else None
+            if isinstance(values, Between):
+                number = isinstance(value, int | float) and not isinstance(value, bool)
+                if not number or not values.low <= value <= values.high:
+                    return None
+                whole = isinstance(values.low, int) and isinstance(values.high, int)
+                point[name] = round(value) if whole else float(value)
+            elif name == "policy" or value is None or value not in values:
+                return None
+            else:
+                point[name] = values[values.index(value)]
+        return point
+
     def policy_of(self, point: Point) -> Any:
         """Return the policy that a point's settings are of."""
         return self.policies[point.get("policy", 0)]

@@ -27,7 +27,8 @@ def families(job: Job, points: Iterable[Numbered]) -> list[list[Numbered]]:
     for number, point in points:
         policy = job.policies[point.get("policy", 0)]
         own = point
-        if job.workload is not None and job.most_preemptions is None:
+        ended_early = job.most_preemptions is not None or (job.judge is not None and job.judge.most)
+        if job.workload is not None and not ended_early:
             own = {name: value for name, value in point.items() if name not in policy.SHARED}
         shared = len(own) < len(point)
         key = repr(sorted(own.items(), key=lambda item: item[0])) if shared else f"{number}"

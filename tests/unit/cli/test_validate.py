@@ -219,6 +219,7 @@ def test_all_that_a_plan_says_is_said(case: Case, tmp_path: Path, run: Any) -> N
 OF_MORE = {
     *("state_pool_left", "state_element_left", "state_node_left", "state_settings_changed"),  # a state
     "state_of_another_system",
+    "optuna_missing",  # tuning
     "preemption_loop",  # a simulation
     "preemption_request_accepted",  # --on commands
     "slurm_not_read",  # a slurm.conf

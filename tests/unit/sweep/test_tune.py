@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.sweep.tuning import _in_vain, _worse, bound
+from evenhand.sweep.bounds import bound, in_vain, worse
 from tests.unit.sweep.small import POLICY, SPACE, START, STRICT, WORK
 
 
@@ -35,8 +35,13 @@ def test_the_best_point_of_the_first_part_is_taken() -> None:
     assert tuned.sure == sum(map(bool, tuned.windows["holds"])) / sum(
         h is not None for h in tuned.windows["holds"]
     )
-    assert "with waiting.p95, of 5" in repr(tuned)
-    assert "held out: they" in repr(tuned)
+    holds = [*tuned.windows["holds"]]
+    keep, broken, none = (sum(held is of for held in holds) for of in (True, False, None))
+    said = (
+        f"; of its 5 windows {keep} keep all bounds, {broken} break one or more, {none} have no waiting.p95"
+    )
+    assert f"{said} to measure\n" in repr(tuned)
+    assert (keep, broken, none) == (1, 0, 4)
     assert list(tuned.table()["name"])[:2] == ["waiting.p95", "preemptions_per_hour"]
 
 
@@ -167,7 +172,10 @@ def test_a_goal_with_nothing_to_measure_is_not_met_and_is_said_so() -> None:
     assert list(tuned.windows["holds"]) == [None] * 5
     said = "starvation.p95 has nothing to measure there, which meets no goal"
     assert repr(tuned).count(said) == 2
-    assert "none of its 5 windows has any starvation.p95" in repr(tuned)
+    said = "0 keep all bounds, 0 break one or more, 5 have no starvation.p95 to measure"
+    assert f"over the whole of it starvation.p95 < 600 is broken; of its 5 windows {said}" in repr(tuned)
+    assert "\nstrain (below 1 all bounds hold): inf, with the settings as given " in repr(tuned)
+    assert " in windows " not in repr(tuned)
     limited = eh.tune(START, policy, WORK, space, "waiting.p95 < 1e6", limits)
     assert limited.met
 
@@ -225,9 +233,9 @@ def test_settings_under_which_nothing_gets_done_are_not_recommended() -> None:
 
 
 @pytest.mark.parametrize(("kept", "vain"), [(2.0, False), (2.000001, False), (1.999999, True)])
-def test_as_much_lost_as_kept_is_not_in_vain(kept: float, vain: bool) -> None:
+def test_as_much_lost_as_kept_is_notin_vain(kept: float, vain: bool) -> None:
     metrics = {"goodput.cpu": kept, "lost_work.cpu": 2.0, "goodput.gpu": 0.0, "lost_work.gpu": 0.0}
-    assert _in_vain(metrics) == vain
+    assert in_vain(metrics) == vain
 
 
 TIMEOUT = "fair_share_starvation_timeout"
@@ -295,4 +303,4 @@ def test_what_is_worse(found: tuple[float, float], stated: tuple[str, ...], said
     def metrics(kept: float, lost: float) -> dict[str, float]:
         return {"goodput.cpu": kept, "lost_work.cpu": lost}
 
-    assert _worse(metrics(*found), metrics(9, 5), stated) == said
+    assert worse(metrics(*found), metrics(9, 5), stated) == said
