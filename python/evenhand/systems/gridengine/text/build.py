@@ -11,9 +11,8 @@ from evenhand.systems.gridengine.text.config import Complex, Host, Parallel, Que
 from evenhand.systems.gridengine.text.jobs import Details, Task
 from evenhand.systems.gridengine.text.machines import Instance, Machine
 from evenhand.systems.gridengine.text.offers import SLOTS, Offers, duration_of, slots_of
-from evenhand.systems.gridengine.text.values import Found
 from evenhand.systems.gridengine.text.waiting import Waiting
-from evenhand.systems.notes import Notes
+from evenhand.systems.texts import Found, Notes
 
 __all__ = ["Builder", "Texts"]
 

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from evenhand.building.problems import nearest, shorten
 from evenhand.systems.gridengine.subordinates import SubordinateList
-from evenhand.systems.gridengine.text.values import AMOUNTS, Found, amount, flag, seconds, whole
+from evenhand.systems.gridengine.text.values import AMOUNTS, amount, flag, seconds, whole
+from evenhand.systems.texts import Found
 
 __all__ = [
     "Complex",

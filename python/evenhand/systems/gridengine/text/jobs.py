@@ -10,8 +10,8 @@ from typing import Final
 
 from evenhand.building.problems import shorten
 from evenhand.systems.gridengine.text.machines import Instance, instance_of
-from evenhand.systems.gridengine.text.values import Found
 from evenhand.systems.gridengine.text.xml import Element, parse
+from evenhand.systems.texts import Found
 
 __all__ = ["Details", "Task", "name_of", "read_details", "read_jobs", "read_tasks"]
 

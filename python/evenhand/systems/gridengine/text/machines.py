@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from evenhand.building.problems import shorten
-from evenhand.systems.gridengine.text.values import Found
 from evenhand.systems.gridengine.text.xml import Element, parse
+from evenhand.systems.texts import Found
 
 __all__ = ["GLOBAL", "Instance", "Machine", "instance_of", "read_machines"]
 

@@ -11,7 +11,8 @@ from typing import Any, Final
 from evenhand.errors import InputError, shorten
 from evenhand.systems.gridengine.text.config import Complex, Host, Queue
 from evenhand.systems.gridengine.text.machines import GLOBAL, Instance, Machine
-from evenhand.systems.gridengine.text.values import AMOUNTS, Found, amount, memory, seconds
+from evenhand.systems.gridengine.text.values import AMOUNTS, amount, memory, seconds
+from evenhand.systems.texts import Found
 
 __all__ = ["SLOTS", "Offers", "duration_of", "slots_of", "to_quantum"]
 

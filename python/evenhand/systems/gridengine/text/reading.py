@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evenhand.accepted import checked
 from evenhand.arguments import instant_of
 from evenhand.building.jsontable import resting_collector
-from evenhand.diagnostics import Diagnostic
 from evenhand.frozen import freeze
 from evenhand.model import Snapshot
+from evenhand.systems import texts as own_texts
 from evenhand.systems.gridengine.text.build import Builder, Texts
 from evenhand.systems.gridengine.text.config import (
     Queue,
@@ -27,18 +25,13 @@ from evenhand.systems.gridengine.text.config import (
 )
 from evenhand.systems.gridengine.text.jobs import read_details, read_jobs
 from evenhand.systems.gridengine.text.machines import read_machines
-
-if TYPE_CHECKING:
-    from evenhand.systems.base import Policy
+from evenhand.systems.texts import Source, text_of
 
 __all__ = ["Reading", "Source", "queue_settings", "read", "reading_of"]
 
-#: A text, or (path-like) the file that has it.
-Source = str | os.PathLike[str]
 
-
-@dataclass(frozen=True)
-class Reading:
+@dataclass(frozen=True, kw_only=True)
+class Reading(own_texts.Reading):
     """What was read of a cluster.
 
     Attributes
@@ -53,28 +46,10 @@ class Reading:
         Jobs that wait and are not in the snapshot: what they ask for that cannot be judged, with their names.
     """
 
+    system = "gridengine"
+
     snapshot: Snapshot
-    settings: Mapping[str, Any]
-    diagnostics: tuple[Diagnostic, ...]
     left_out: Mapping[str, tuple[str, ...]]
-
-    def policy(self, preset: str = "upstream", **changes: Any) -> Policy:
-        """Return the policy that the configuration makes.
-
-        Parameters
-        ----------
-        preset : str
-            As for `evenhand.policies.GridEngine`; by default what the system itself does.
-        **changes
-            Settings that differ from the configuration and the preset.
-
-        Returns
-        -------
-        GridEngine
-        """
-        from evenhand.systems.files import from_dict
-
-        return from_dict({"system": "gridengine", "preset": preset, **self.settings, **changes})
 
 
 @resting_collector()
@@ -183,19 +158,19 @@ def read(
     """
     at = time.time() if now is None else instant_of("gridengine.read", "now", now)
     not_read = dict(unread or {})
-    tasks, listed = ([], {}) if jobs is None else read_jobs(_text(jobs), utc=utc)
+    tasks, listed = ([], {}) if jobs is None else read_jobs(text_of(jobs), utc=utc)
     texts = Texts(
-        read_complexes(_text(complexes)),
-        {} if queues is None else read_queues(_text(queues)),
-        {} if hosts is None else read_hosts(_text(hosts)),
-        {} if parallel is None else read_parallel(_text(parallel)),
-        {} if machines is None else read_machines(_text(machines)),
+        read_complexes(text_of(complexes)),
+        {} if queues is None else read_queues(text_of(queues)),
+        {} if hosts is None else read_hosts(text_of(hosts)),
+        {} if parallel is None else read_parallel(text_of(parallel)),
+        {} if machines is None else read_machines(text_of(machines)),
         tasks,
-        None if details is None else read_details(_text(details), not_read),
+        None if details is None else read_details(text_of(details), not_read),
         listed,
         not_read,
     )
-    settings = {} if scheduler is None else read_scheduler(_text(scheduler))
+    settings = {} if scheduler is None else read_scheduler(text_of(scheduler))
     return reading_of(
         texts, at, settings, aapre=aapre, leaving=leaving, subordination=subordination, staying=staying
     )
@@ -226,7 +201,12 @@ def reading_of(
     )
     snapshot = Snapshot.from_dict(builder.build())
     left_out = freeze({why: tuple(names) for why, names in builder.left_out.items()})
-    return Reading(snapshot, freeze(settings), tuple(builder.notes.diagnostics()), left_out)
+    return Reading(
+        settings=freeze(settings),
+        diagnostics=tuple(builder.notes.diagnostics()),
+        snapshot=snapshot,
+        left_out=left_out,
+    )
 
 
 def queue_settings(queues: Mapping[str, Queue], *, subordination: bool) -> dict[str, dict[str, Any]]:
@@ -239,9 +219,3 @@ def queue_settings(queues: Mapping[str, Queue], *, subordination: bool) -> dict[
         if subordination and queue.subordinate_list is not None:
             found[name] |= {"subordinate_list": queue.subordinate_list, "slots": max(queue.slots, 1)}
     return found
-
-
-def _text(source: Source) -> str:
-    if isinstance(source, str):
-        return source
-    return Path(source).read_text(encoding="utf-8", errors="replace")

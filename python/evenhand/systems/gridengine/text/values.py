@@ -8,11 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Final
 
-from evenhand.building.problems import shorten
-from evenhand.config.rows import raise_found
-from evenhand.errors import Problem
-
-__all__ = ["AMOUNTS", "Found", "amount", "flag", "memory", "seconds", "whole"]
+__all__ = ["AMOUNTS", "amount", "flag", "memory", "seconds", "whole"]
 
 _MEMORY = re.compile(r"(\d+(?:\.\d*)?|0[xX][0-9a-fA-F]+)([kKmMgGtT]?)")
 _FACTORS: Final = {
@@ -28,24 +24,6 @@ _ENDLESS: Final = "INFINITY"
 
 #: Types of complexes whose values are amounts.
 AMOUNTS: Final = ("INT", "DOUBLE", "MEMORY", "TIME", "RSMAP")
-
-
-class Found:
-    """Problems, with the line of the text on which they stand."""
-
-    def __init__(self, table: str) -> None:
-        self.table = table
-        self.problems: list[Problem] = []
-
-    def add(self, line: int | None, field: str | None, rule: str, value: str | None, message: str) -> None:
-        """Add what is wrong with a field on a line."""
-        said = message if line is None else f"line {line}: {message}"
-        shown = None if value is None else shorten(value)
-        self.problems.append(Problem(self.table, line, None, field, rule, shown, said))
-
-    def complain(self) -> None:
-        """Raise what was found."""
-        raise_found(self.problems)
 
 
 def memory(text: str) -> int | None:

@@ -10,7 +10,7 @@ from xml.parsers import expat
 
 from evenhand.building.jsontable import resting_collector
 from evenhand.building.problems import shorten
-from evenhand.systems.gridengine.text.values import Found
+from evenhand.systems.texts import Found
 
 __all__ = ["Element", "parse"]
 

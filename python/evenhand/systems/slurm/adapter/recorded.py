@@ -17,11 +17,11 @@ from evenhand.adapters.commands import Result
 from evenhand.arguments import instant_of
 from evenhand.diagnostics import Diagnostic
 from evenhand.frozen import freeze
-from evenhand.systems.notes import Notes
 from evenhand.systems.slurm.adapter.live import Slurm
 from evenhand.systems.slurm.adapter.reading import Reader
 from evenhand.systems.slurm.adapter.settings import live_settings, merged
 from evenhand.systems.slurm.adapter.text import document, number
+from evenhand.systems.texts import Notes
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot

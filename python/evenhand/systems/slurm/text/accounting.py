@@ -7,8 +7,8 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from evenhand.building.problems import nearest, nearest_of, shorten
-from evenhand.config.rows import raise_found
-from evenhand.systems.slurm.text.values import Found, amounts, grace, read_value, seconds, whole
+from evenhand.systems.slurm.text.values import amounts, grace, read_value, seconds, whole
+from evenhand.systems.texts import Found
 
 if TYPE_CHECKING:
     from evenhand.history.tree import ShareTree
@@ -118,7 +118,7 @@ def parse_qos(text: str, *, notes: list[str] | None = None) -> dict[str, dict[st
             qos[row["Name"]].setdefault("unread_limits", []).extend(unread)
         if "noreserve" in flags:
             found.note(line, f"no plan reads the flag NoReserve of QOS {shorten(row['Name'])}")
-    raise_found(found.problems)
+    found.complain()
     for name, fields in qos.items():
         if lacking := [other for other in fields.get("Preempt", ()) if other not in qos]:
             found.notes.append(f"QOS {name} may preempt {', '.join(lacking)}, which the list lacks")
@@ -144,7 +144,7 @@ def parse_associations(text: str, *, cluster: str | None = None) -> dict[str, in
         name = association_name(row["Account"], row["User"], row.get("Partition", ""))
         _once(name, priorities, line, "Account", found)
         priorities[name] = _values(_ASSOC, row, line, found).get("Priority", 0)
-    raise_found(found.problems)
+    found.complain()
     return {name: priority for name, priority in priorities.items() if priority}
 
 
@@ -166,7 +166,7 @@ def parse_limits(text: str, *, cluster: str | None = None) -> dict[str, dict[str
             above[name] = row["Account"]
         if own:
             limits[name] = own
-    raise_found(found.problems)
+    found.complain()
     for name, own in limits.items():
         parent, seen = above[name], {name}
         while parent and parent not in limits and parent not in seen:
@@ -204,7 +204,7 @@ def parse_shares(text: str) -> ShareTree:
         }
         if not row["User"]:
             above[depth:] = [name]
-    raise_found(found.problems)
+    found.complain()
     return ShareTree.from_dict(tree)
 
 

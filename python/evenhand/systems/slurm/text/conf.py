@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.building.problems import nearest, nearest_of, shorten
-from evenhand.config.rows import raise_found
 from evenhand.systems.slurm.text.lines import Line, lines_of, pairs_of
 from evenhand.systems.slurm.text.names import CLUSTER, LINES, OLD, PARTITION
 from evenhand.systems.slurm.text.nodes import NodeLines
 from evenhand.systems.slurm.text.partitions import partition_of
 from evenhand.systems.slurm.text.values import (
-    Found,
     decimal,
     flag,
     plain,
@@ -24,6 +22,7 @@ from evenhand.systems.slurm.text.values import (
     seconds,
     whole,
 )
+from evenhand.systems.texts import Found
 
 __all__ = ["read_conf"]
 
@@ -207,7 +206,7 @@ def read_conf(text: str, *, path: Path | None = None, notes: list[str] | None = 
         file.take(line)
     settings = file.settings()
     found.problems.sort(key=lambda problem: problem.row or 0)
-    raise_found(found.problems)
+    found.complain()
     if notes is not None:
         notes += found.notes
     return settings

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.building.problems import shorten
-from evenhand.systems.slurm.text.values import Found
+from evenhand.systems.texts import Found
 
 __all__ = ["Line", "lines_of", "pairs_of"]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from evenhand.building.problems import shorten
 from evenhand.systems.slurm.text.hostlist import expand_hostlist
-from evenhand.systems.slurm.text.values import Found
+from evenhand.systems.texts import Found
 
 __all__ = ["NodeLines", "weights_of"]
 

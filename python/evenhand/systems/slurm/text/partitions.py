@@ -7,10 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from evenhand.building.problems import nearest, nearest_of, shorten
-from evenhand.config.rows import raise_found
 from evenhand.systems.slurm.text.names import SHOWN
 from evenhand.systems.slurm.text.values import (
-    Found,
     flag,
     grace,
     plain,
@@ -19,6 +17,7 @@ from evenhand.systems.slurm.text.values import (
     seconds,
     whole,
 )
+from evenhand.systems.texts import Found
 
 __all__ = ["partition_of", "read_partitions", "sharing_of"]
 
@@ -118,7 +117,7 @@ def read_partitions(text: str, *, notes: list[str] | None = None) -> dict[str, d
             partitions[name]["PreemptMode"] = _own_mode(mode)
         if partitions[name].get("Nodes") == "(null)":
             partitions[name]["Nodes"] = ""
-    raise_found(found.problems)
+    found.complain()
     if notes is not None:
         notes += found.notes
     return partitions

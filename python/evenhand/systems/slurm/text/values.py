@@ -8,10 +8,9 @@ from typing import Any
 
 from evenhand.building.problems import shorten
 from evenhand.config.kinds import LONGEST
-from evenhand.errors import Problem
+from evenhand.systems.texts import Found
 
 __all__ = [
-    "Found",
     "amounts",
     "decimal",
     "flag",
@@ -28,24 +27,6 @@ _TIME = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
 _NEVER = ("-1", "0", "NONE", "INFINITE", "UNLIMITED", "N/A")
 _MODES = {"OFF", "CANCEL", "REQUEUE", "SUSPEND", "ON", "CLUSTER", "GANG", "WITHIN", "PRIORITY"}
 _ENDLESS = ("-1", "INFINITE", "UNLIMITED")
-
-
-class Found:
-    """Problems, and notes, with the line of the text on which they stand."""
-
-    def __init__(self, table: str) -> None:
-        self.table = table
-        self.problems: list[Problem] = []
-        self.notes: list[str] = []
-
-    def add(self, line: int, field: str, rule: str, value: str | None, message: str, file: str = "") -> None:
-        """Add what is wrong with a field on a line, of an included file if that is named."""
-        said = f"{file}line {line}: {message}"
-        self.problems.append(Problem(self.table, line, None, field, rule, value, said))
-
-    def note(self, line: int, message: str, file: str = "") -> None:
-        """Add what a person should know of a line that changes no decision."""
-        self.notes.append(f"{file}line {line}: {message}")
 
 
 def seconds(text: str) -> float | None:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from pydantic import BaseModel
 
@@ -16,14 +16,11 @@ from evenhand.building.problems import kind_of, nearest, shorten
 from evenhand.building.single import CellError, one_duration
 from evenhand.config.fair_share import FairShareSettings
 from evenhand.config.kinds import unit_of
-from evenhand.diagnostics import Diagnostic
 from evenhand.errors import InputError, Problem, printable
 from evenhand.frozen import freeze
-from evenhand.systems.notes import Notes
+from evenhand.systems import texts
+from evenhand.systems.texts import Notes
 from evenhand.systems.ytsaurus.settings import YTsaurusSettings
-
-if TYPE_CHECKING:
-    from evenhand.systems.base import Policy
 
 __all__ = ["Reading", "read"]
 
@@ -41,8 +38,8 @@ _INTEGRAL: Final = {
 }
 
 
-@dataclass(frozen=True)
-class Reading:
+@dataclass(frozen=True, kw_only=True)
+class Reading(texts.Reading):
     """What was read of a pool tree.
 
     Attributes
@@ -53,25 +50,7 @@ class Reading:
         Keys that do not affect plans, or that Evenhand does not know.
     """
 
-    settings: Mapping[str, Any]
-    diagnostics: tuple[Diagnostic, ...]
-
-    def policy(self, preset: str = "upstream", **changes: Any) -> Policy:
-        """Return the policy that the configuration makes.
-
-        Parameters
-        ----------
-        preset : str
-        **changes
-            Settings that differ from the configuration and the preset; durations are seconds.
-
-        Returns
-        -------
-        YTsaurus
-        """
-        from evenhand.systems.files import from_dict
-
-        return from_dict({"system": "ytsaurus", "preset": preset, **self.settings, **changes})
+    system = "ytsaurus"
 
 
 @checked("ytsaurus.read")
@@ -130,7 +109,7 @@ def read(config: str | os.PathLike[str] | Mapping[str, Any]) -> Reading:
             notes.add("ytsaurus_not_read", said, str(key))
     if fair:
         settings["fair_share"] = fair
-    return Reading(freeze(settings), tuple(notes.diagnostics()))
+    return Reading(settings=freeze(settings), diagnostics=tuple(notes.diagnostics()))
 
 
 def _loaded(config: Any) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from evenhand.building.problems import nearest
 from evenhand.config.rows import raise_found
-from evenhand.systems.notes import Notes
+from evenhand.systems.texts import Notes
 from evenhand.systems.yunikorn.properties import strange
 from evenhand.systems.yunikorn.text.answers import Answers, Row
 from evenhand.systems.yunikorn.text.config import ROOT, Partition, Queue

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evenhand.accepted import checked
 from evenhand.arguments import instant_of
 from evenhand.building.jsontable import resting_collector
 from evenhand.building.problems import nearest
 from evenhand.config.rows import raise_found
-from evenhand.diagnostics import Diagnostic
 from evenhand.errors import Problem
 from evenhand.frozen import freeze
 from evenhand.model import Snapshot
 from evenhand.state import State
+from evenhand.systems import texts
 from evenhand.systems.yunikorn.text.answers import read_answers
 from evenhand.systems.yunikorn.text.build import Builder
 from evenhand.systems.yunikorn.text.config import Partition, read_partitions
@@ -25,14 +25,11 @@ from evenhand.systems.yunikorn.text.laws import check
 from evenhand.systems.yunikorn.text.manifest import configuration
 from evenhand.systems.yunikorn.text.tree import FILE, Found
 
-if TYPE_CHECKING:
-    from evenhand.systems.base import Policy
-
 __all__ = ["Reading", "read"]
 
 
-@dataclass(frozen=True)
-class Reading:
+@dataclass(frozen=True, kw_only=True)
+class Reading(texts.Reading):
     """What was read of one partition.
 
     Attributes
@@ -48,9 +45,9 @@ class Reading:
         Asks that have preempted already; YuniKorn lets each do so once.
     """
 
+    system = "yunikorn"
+
     snapshot: Snapshot
-    settings: Mapping[str, Any]
-    diagnostics: tuple[Diagnostic, ...]
     triggered: tuple[str, ...] = ()
 
     @property
@@ -58,24 +55,6 @@ class Reading:
         """What a first plan starts from: asks that have preempted already."""
         row = {"missed": 0, "wait": 0, "last_attempt": None, "triggered": "yes"}
         return State(self.snapshot.now, requests=dict.fromkeys(self.triggered, row))
-
-    def policy(self, preset: str = "upstream", **changes: Any) -> Policy:
-        """Return the policy that the configuration makes.
-
-        Parameters
-        ----------
-        preset : str
-            As for `evenhand.policies.YuniKorn`; by default what the system itself does.
-        **changes
-            Settings that differ from the configuration and the preset.
-
-        Returns
-        -------
-        YuniKorn
-        """
-        from evenhand.systems.files import from_dict
-
-        return from_dict({"system": "yunikorn", "preset": preset, **self.settings, **changes})
 
 
 @resting_collector()
@@ -160,7 +139,12 @@ def read(
     if said is not None:
         settings = {"enabled": said.preemption, "quota_preemption": said.quota_preemption}
     diagnostics = tuple(builder.notes.diagnostics())
-    return Reading(Snapshot.from_dict(data), freeze(settings), diagnostics, tuple(builder.triggered))
+    return Reading(
+        settings=freeze(settings),
+        diagnostics=diagnostics,
+        snapshot=Snapshot.from_dict(data),
+        triggered=tuple(builder.triggered),
+    )
 
 
 def _configured(config: str | os.PathLike[str], partition: str) -> tuple[Partition, tuple[str, ...]]:
