@@ -10,7 +10,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.plans import Plan
-from evenhand.plans.live import Live, change
+from evenhand.plans.balance import Balance, change
 
 PRESETS = ("documented", "upstream")
 
@@ -35,13 +35,13 @@ def test_all_of_a_plan_holds_on_its_own_snapshot(plan: Plan) -> None:
 
 
 def test_nothing_is_over_the_node_once_victims_have_gone(plan: Plan) -> None:
-    after = Live(plan.snapshot.after(plan))
+    after = Balance(plan.snapshot.after(plan))
     assert (after.free >= 0).all()
 
 
 def test_the_numbers_of_decisions_are_those_of_a_replay(plan: Plan) -> None:
     """Room and usage before every decision, counted again from the snapshot and the decisions alone."""
-    live = Live(plan.snapshot)
+    live = Balance(plan.snapshot)
     column = plan.decisions.column
     for row in range(len(plan.decisions)):
         operation, node = int(column("operation")[row]), int(column("node")[row])
@@ -51,7 +51,7 @@ def test_the_numbers_of_decisions_are_those_of_a_replay(plan: Plan) -> None:
         amounts = change(plan.decisions, row)
         live.add(operation, amounts)
         live.free[node] -= amounts
-    after = Live(plan.snapshot.after(plan))
+    after = Balance(plan.snapshot.after(plan))
     assert np.array_equal(live.usage, after.usage)
     assert np.array_equal(live.free, after.free)
 

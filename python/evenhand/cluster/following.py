@@ -9,10 +9,10 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 from weakref import WeakSet
 
+from evenhand.cluster.attachment import Attachment, Key, key_of
 from evenhand.cluster.changes import carry_out
-from evenhand.cluster.log import Happened, Kept, Log, Remembered
+from evenhand.cluster.log import Contents, Happened, Log, Remembered
 from evenhand.cluster.stage import Stage
-from evenhand.cluster.standing import Key, Standing, key_of
 from evenhand.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,23 +44,25 @@ class Following:
     """What `evenhand.cluster.Cluster` works on."""
 
     @classmethod
-    def _made_of(cls, kept: Kept) -> Self:
+    def _made_of(cls, contents: Contents) -> Self:
         """Return a cluster of what was kept of one."""
         cluster = cls.__new__(cls)
-        cluster._begin(kept)
+        cluster._begin(contents)
         return cluster
 
-    def _begin(self, kept: Kept) -> None:
-        self._policy = kept.policy
-        self._stage = Stage(kept.snapshot, kept.total_stated)
-        self._standings = {standing.key: standing for standing in map(Standing.read, kept.standings)}
-        self._log = Log(replace(kept, total_stated=self._stage.total_stated, entries=()))
+    def _begin(self, contents: Contents) -> None:
+        self._policy = contents.policy
+        self._stage = Stage(contents.snapshot, contents.total_stated)
+        self._attachments = {
+            attachment.key: attachment for attachment in map(Attachment.read, contents.attachments)
+        }
+        self._log = Log(replace(contents, total_stated=self._stage.total_stated, entries=()))
         self._now: Snapshot | None = None  # the snapshot, if nothing has happened since
         self._known: dict[int, tuple[Any, Key]] = {}  # policies by their identity, with their keys
         self._marks: WeakSet[Any] = WeakSet()
         self._serial = 0
         self._lock = RLock()
-        for entry in kept.entries:
+        for entry in contents.entries:
             entry.again(self)
 
     def _happen(self, events: Listed | Columns) -> None:
@@ -76,18 +78,18 @@ class Following:
             elif not before.changed:
                 before.changed = len(done) > 0
         except BaseException:
-            followed = any(standing.planner is not None for standing in self._standings.values())
+            followed = any(attachment.planner is not None for attachment in self._attachments.values())
             if before.happened_since(mark):
                 before.undo(mark)
                 if followed:  # planners follow no way back
                     self._do_again(self._log)
             raise
         self._now = None
-        if any(standing.has_state for standing in self._standings.values()):
+        if any(attachment.has_state for attachment in self._attachments.values()):
             gone = done.removed.union(("requests", name) for name in self._stage.gone_requests())
-            for standing in self._standings.values():
-                if standing.has_state and gone:
-                    standing.forget(gone)
+            for attachment in self._attachments.values():
+                if attachment.has_state and gone:
+                    attachment.forget(gone)
         self._stage.went = []
         log = self._log
         log.add(Happened(done))
@@ -97,10 +99,10 @@ class Following:
     def _happen_from(self, at: int, before: Stage, events: Listed | Columns) -> None:
         """Let events happen of which the one at a position is not plain, or removes a node."""
         before.changed = before.changed or at > 0
-        followed = any(standing.planner is not None for standing in self._standings.values())
+        followed = any(attachment.planner is not None for attachment in self._attachments.values())
         if followed and at == 0 and events.removes_nodes:  # states name what there was when they were left
-            for standing in self._standings.values():
-                _ = standing.state
+            for attachment in self._attachments.values():
+                _ = attachment.state
         stage = carry_out(before, events, at)
         if stage is not before:
             self._settle()
@@ -112,78 +114,80 @@ class Following:
         same = log is self._log and not any(type(entry) is Happened for entry in log.entries[place:])
         return self.snapshot() if same else None
 
-    def _plan_frozen(self, standing: Standing, on: Any, given: Mapping[str, Any] | None) -> Any:
+    def _plan_frozen(self, attachment: Attachment, on: Any, given: Mapping[str, Any] | None) -> Any:
         """Plan on a snapshot."""
-        plan = standing.policy.plan(self.snapshot(), self._state_before(standing), on, given)
-        self._remember(standing, plan.state)
+        plan = attachment.policy.plan(self.snapshot(), self._state_before(attachment), on, given)
+        self._remember(attachment, plan.state)
         return plan
 
-    def _remember(self, standing: Standing, state: Any) -> None:
-        standing.remember(state)
-        self._stand(standing)
-        self._log.add(Remembered(standing.policy, state))
-        if self._log.cost > self._log.limit and not self._others_in_force(standing):
+    def _remember(self, attachment: Attachment, state: Any) -> None:
+        attachment.remember(state)
+        self._stand(attachment)
+        self._log.add(Remembered(attachment.policy, state))
+        if self._log.cost > self._log.limit and not self._others_in_force(attachment):
             self._cut()
 
     def _find(self, nodes: list[Any]) -> list[int]:
         rows: list[int] = self._stage.core.nodes(nodes)
         return rows
 
-    def _standing(self, policy: Any) -> Standing:
+    def _attachment(self, policy: Any) -> Attachment:
         """Return what is kept of a policy; something new if it has not planned yet."""
         known = self._known.get(id(policy))
         if known is None:
             if len(self._known) >= _KNOWN:
                 self._known.clear()
             known = self._known[id(policy)] = (policy, key_of(policy))
-        standing = self._standings.get(known[1]) or Standing(known[1])
-        standing.policy = policy
-        return standing
+        attachment = self._attachments.get(known[1]) or Attachment(known[1])
+        attachment.policy = policy
+        return attachment
 
-    def _stand(self, standing: Standing) -> None:
+    def _stand(self, attachment: Attachment) -> None:
         """Keep what a policy remembers; the newest is last."""
-        if len(self._standings) != 1 or standing.key not in self._standings:
-            self._standings.pop(standing.key, None)
-            self._standings[standing.key] = standing
+        if len(self._attachments) != 1 or attachment.key not in self._attachments:
+            self._attachments.pop(attachment.key, None)
+            self._attachments[attachment.key] = attachment
 
-    def _state_before(self, standing: Standing) -> Any:
+    def _state_before(self, attachment: Attachment) -> Any:
         """Return the state of a policy or, where its settings are new, the newest of its system."""
-        if standing.key in self._standings:
-            return standing.state
-        others = reversed(self._standings.values())
-        return next((other.state for other in others if other.key[0] == standing.key[0]), None)
+        if attachment.key in self._attachments:
+            return attachment.state
+        others = reversed(self._attachments.values())
+        return next((other.state for other in others if other.key[0] == attachment.key[0]), None)
 
-    def _follow(self, standing: Standing, *, updates: bool, given: Mapping[str, Any] | None = None) -> bool:
+    def _follow(
+        self, attachment: Attachment, *, updates: bool, given: Mapping[str, Any] | None = None
+    ) -> bool:
         """Let a policy's planner follow the stage; False: it cannot, as others still use what was before."""
-        if not updates and standing.follows_all:
+        if not updates and attachment.follows_all:
             return True
-        anew = updates and not (given is None and standing.given is None)
-        if anew or (updates and self._log.cost > self._log.limit and not self._others_in_force(standing)):
+        anew = updates and not (given is None and attachment.given is None)
+        if anew or (updates and self._log.cost > self._log.limit and not self._others_in_force(attachment)):
             self._cut()
         if updates:
-            standing.given = given
-        if standing.planner is None:
-            state = self._state_before(standing)
+            attachment.given = given
+        if attachment.planner is None:
+            state = self._state_before(attachment)
             if self._stage.changed:
-                if self._others_in_force(standing):
+                if self._others_in_force(attachment):
                     return False
                 self._cut()
-            standing.follow(self._stage, state)
+            attachment.follow(self._stage, state)
         try:
-            standing.hand_over()
+            attachment.hand_over()
         except InputError:
-            self._remember(standing, standing.state)  # the snapshot's rows are as wrong
+            self._remember(attachment, attachment.state)  # the snapshot's rows are as wrong
             return False
         return True
 
-    def _others_in_force(self, standing: Standing) -> bool:
+    def _others_in_force(self, attachment: Attachment) -> bool:
         now = self._stage.core.now
-        return any(other is not standing and other.in_force(now) for other in self._standings.values())
+        return any(other is not attachment and other.in_force(now) for other in self._attachments.values())
 
     def _settle(self) -> None:
         """Let all planners go; their states are kept."""
-        for standing in self._standings.values():
-            standing.settle()
+        for attachment in self._attachments.values():
+            attachment.settle()
 
     def _cut(self) -> None:
         """Begin anew from what is now."""
@@ -191,27 +195,27 @@ class Following:
         self._now = self._stage.freeze() if self._now is None else self._now
         if self._stage.changed:
             self._stage = Stage(self._now, self._stage.total_stated)
-        self._log = Log(self._as_kept())
+        self._log = Log(self._as_contents())
 
-    def _as_kept(self) -> Kept:
-        standings = tuple(standing.written() for standing in self._standings.values())
-        return Kept(self.snapshot(), self._stage.total_stated, self._policy, standings)
+    def _as_contents(self) -> Contents:
+        attachments = tuple(attachment.written() for attachment in self._attachments.values())
+        return Contents(self.snapshot(), self._stage.total_stated, self._policy, attachments)
 
     def _do_again(self, log: Log) -> None:
         """Become what a log leads to."""
-        again = self._made_of(replace(log.kept, entries=tuple(log.entries)))
-        self._stage, self._standings, self._log, self._now = (
+        again = self._made_of(replace(log.contents, entries=tuple(log.entries)))
+        self._stage, self._attachments, self._log, self._now = (
             again._stage,
-            again._standings,
+            again._attachments,
             again._log,
             None,
         )
 
-    def _kept(self) -> Kept:
+    def _contents(self) -> Contents:
         now = self._stage.core.now
-        if any(standing.in_force(now) for standing in self._standings.values()):
-            return replace(self._log.kept, entries=tuple(self._log.entries))
-        return self._as_kept()
+        if any(attachment.in_force(now) for attachment in self._attachments.values()):
+            return replace(self._log.contents, entries=tuple(self._log.entries))
+        return self._as_contents()
 
     def snapshot(self) -> Snapshot:
         """Return the cluster as it is now."""

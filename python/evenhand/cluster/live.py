@@ -12,14 +12,14 @@ import numpy as np
 from evenhand.accepted import checked
 from evenhand.arguments import expect
 from evenhand.building.readback import matrix, seconds
+from evenhand.cluster.attachment import Attachment, key_of
 from evenhand.cluster.columns import Listed, given_events
 from evenhand.cluster.events import Event
 from evenhand.cluster.following import Following, one_at_a_time
-from evenhand.cluster.kept import read, write
-from evenhand.cluster.log import Kept, Log, Planned, Updated, Written
+from evenhand.cluster.log import Contents, Log, Planned, Updated, Written
 from evenhand.cluster.replay import Past
+from evenhand.cluster.saved import read, write
 from evenhand.cluster.stage import Stage
-from evenhand.cluster.standing import Standing, key_of
 from evenhand.cluster.steps import Done, done_by, events_of
 from evenhand.config.triggers import Round
 from evenhand.errors import InputError, NoSuchNameError, WrongKindError, shorten
@@ -41,17 +41,17 @@ __all__ = ["Cluster", "Mark"]
 class Mark:
     """An instant of a cluster's history to which `Cluster.undo` goes back; opaque."""
 
-    __slots__ = ("__weakref__", "_at", "_log", "_place", "_serial", "_stage", "_standings")
+    __slots__ = ("__weakref__", "_at", "_attachments", "_log", "_place", "_serial", "_stage")
 
-    def __init__(self, serial: int, stage: Stage, log: Log, standings: Iterable[Standing]) -> None:
+    def __init__(self, serial: int, stage: Stage, log: Log, attachments: Iterable[Attachment]) -> None:
         self._serial = serial
         self._stage = stage
         self._at = stage.mark()
         self._log, self._place = log, len(log.entries)
-        standings = list(standings)
-        live = any(standing.planner is not None for standing in standings)
+        attachments = list(attachments)
+        live = any(attachment.planner is not None for attachment in attachments)
         #: None: planners followed, which what had happened makes again.
-        self._standings = None if live else [standing.written() for standing in standings]
+        self._attachments = None if live else [attachment.written() for attachment in attachments]
 
     def __reduce__(self) -> tuple[Any, ...]:
         said = "a mark is of its cluster, in its process; copy or save the cluster itself"
@@ -117,7 +117,7 @@ class Cluster(Following):
         if state is not None:
             state.check_clock(snapshot.now)
         known = () if state is None else (Written(key_of(policy), state),)
-        self._begin(Kept(snapshot, policy=policy, standings=known))
+        self._begin(Contents(snapshot, policy=policy, attachments=known))
 
     def apply(self, events: Iterable[Event | Mapping[str, Any]] | Mapping[str, Any] | Any) -> None:
         """Carry out events in their order, all of them or none.
@@ -155,7 +155,7 @@ class Cluster(Following):
         """
         if self._now is None:
             self._now = self._stage.freeze()
-            if not any(standing.planner is not None for standing in self._standings.values()):
+            if not any(attachment.planner is not None for attachment in self._attachments.values()):
                 self._cut()
         return self._now
 
@@ -188,18 +188,18 @@ class Cluster(Following):
         policy, given = self._own(policy), None if given is None else freeze(given)
         if policy.period is None:
             return
-        standing = self._standing(policy)
+        attachment = self._attachment(policy)
         now = self._stage.core.now
-        if not self._follow(standing, updates=True, given=given):
+        if not self._follow(attachment, updates=True, given=given):
             self._cut()  # what others would still use has passed
-            self._follow(standing, updates=True, given=given)
-        standing.by_period = True
+            self._follow(attachment, updates=True, given=given)
+        attachment.by_period = True
         try:
-            standing.update(now)
+            attachment.update(now)
         except BaseException:
             self._do_again(self._log)
             raise
-        self._stand(standing)
+        self._stand(attachment)
         self._log.add(Updated(policy, given))
 
     def plan(
@@ -237,24 +237,24 @@ class Cluster(Following):
         """
         with self._lock:
             policy = self._own(policy)
-            standing = self._standing(policy)
-            follows = isinstance(policy, Policy) and (standing.planner is not None or policy.follows())
+            attachment = self._attachment(policy)
+            follows = isinstance(policy, Policy) and (attachment.planner is not None or policy.follows())
             if given is not None or not follows:
-                return self._plan_frozen(standing, on, given)
+                return self._plan_frozen(attachment, on, given)
             on = policy._trigger(on)
             now = self._stage.core.now
-            updates = isinstance(on, Round) or not standing.in_force(now)
-            if not self._follow(standing, updates=updates):
-                return self._plan_frozen(standing, on, None)
+            updates = isinstance(on, Round) or not attachment.in_force(now)
+            if not self._follow(attachment, updates=updates):
+                return self._plan_frozen(attachment, on, None)
             arguments = policy.decides(on, self._find)  # by rows as the planner now has them
             log = self._log
             place = len(log.entries)
             try:
-                decided = standing.decide(now, arguments, updates=updates)
+                decided = attachment.decide(now, arguments, updates=updates)
             except BaseException:
                 self._do_again(log)
                 raise
-            self._stand(standing)
+            self._stand(attachment)
             log.add(Planned(policy, on, updates))
             rows, taken = decided
             plan = Plan.__new__(Plan)  # what else it is made of is made again when it is asked for
@@ -291,7 +291,7 @@ class Cluster(Following):
         State or None
             None: it has not planned yet with these settings.
         """
-        return self._standing(self._own(policy)).state
+        return self._attachment(self._own(policy)).state
 
     @one_at_a_time
     def carry_out(self, plan: Plan) -> Done:
@@ -369,7 +369,7 @@ class Cluster(Following):
         Mark
             While one is alive, what happens is recorded: O(1) an event.
         """
-        mark = Mark(self._serial, self._stage, self._log, self._standings.values())
+        mark = Mark(self._serial, self._stage, self._log, self._attachments.values())
         self._serial += 1
         self._marks.add(mark)
         return mark
@@ -400,10 +400,10 @@ class Cluster(Following):
             self._marks.discard(later)
         mark._stage.undo(mark._at)
         self._stage, self._log, self._now = mark._stage, mark._log.until(mark._place), None
-        if mark._standings is None:
+        if mark._attachments is None:
             self._do_again(self._log)
         else:
-            self._standings = {written.key: Standing.read(written) for written in mark._standings}
+            self._attachments = {written.key: Attachment.read(written) for written in mark._attachments}
 
     @one_at_a_time
     def copy(self) -> Self:
@@ -414,7 +414,7 @@ class Cluster(Following):
         Cluster
             Made in O(cells); while an `update` is in force, in what has happened since the log began too.
         """
-        return self._made_of(self._kept())
+        return self._made_of(self._contents())
 
     __copy__ = copy
 
@@ -442,7 +442,7 @@ class Cluster(Following):
         -----
         O(cells).
         """
-        write(path, self._kept())
+        write(path, self._contents())
 
     @classmethod
     @checked("Cluster.load")
@@ -468,7 +468,7 @@ class Cluster(Following):
 
     @one_at_a_time
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self)._made_of, (self._kept(),)
+        return type(self)._made_of, (self._contents(),)
 
     def __repr__(self) -> str:
         names = self._stage.core.names

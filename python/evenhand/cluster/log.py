@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from evenhand.model import Snapshot
     from evenhand.state import State
 
-__all__ = ["Entry", "Happened", "Kept", "Log", "Planned", "Remembered", "Updated", "Written"]
+__all__ = ["Contents", "Entry", "Happened", "Log", "Planned", "Remembered", "Updated", "Written"]
 
 
 # Entries are never changed; they are not frozen, as that takes longer to make than the rest of an event.
@@ -80,7 +80,7 @@ class Remembered:
 
     def again(self, cluster: Any) -> None:
         """Do the same in another cluster."""
-        cluster._remember(cluster._standing(self.policy), self.state)
+        cluster._remember(cluster._attachment(self.policy), self.state)
 
 
 Entry = Happened | Updated | Planned | Remembered
@@ -88,7 +88,7 @@ Entry = Happened | Updated | Planned | Remembered
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What is kept of a policy, by its system and settings; see `evenhand.cluster.standing.Standing`."""
+    """What is kept of a policy, by its system and settings; see `evenhand.cluster.attachment.Attachment`."""
 
     key: tuple[str, str]
     state: State | None
@@ -96,13 +96,13 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Contents:
     """What a cluster is made of."""
 
     snapshot: Snapshot
     total_stated: bool | None = None
     policy: Any = None
-    standings: tuple[Written, ...] = ()
+    attachments: tuple[Written, ...] = ()
     entries: tuple[Entry, ...] = ()
 
 
@@ -110,13 +110,13 @@ class Kept:
 class Log:
     """What has happened since a beginning; it only grows."""
 
-    kept: Kept
+    contents: Contents
     entries: list[Entry] = field(default_factory=list)
     cost: int = 0
     limit: int = 0
 
     def __post_init__(self) -> None:
-        base = self.kept.snapshot
+        base = self.contents.snapshot
         rows = base.allocation_count + base.node_count + base.operation_count + base.request_count
         self.limit = 1000 + rows // 4
 
@@ -128,4 +128,4 @@ class Log:
     def until(self, place: int) -> Log:
         """Return what had happened before an entry."""
         entries = self.entries[:place]
-        return Log(self.kept, entries, sum(entry.cost for entry in entries))
+        return Log(self.contents, entries, sum(entry.cost for entry in entries))

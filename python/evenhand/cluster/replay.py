@@ -53,7 +53,7 @@ class Past:
         entry = cast("Planned", self._log.entries[self._place])
         if entry.updates:
             cluster, _ = self._until(self._place)
-            state = cluster._state_before(cluster._standing(entry.policy))
+            state = cluster._state_before(cluster._attachment(entry.policy))
             return cast("Plan", entry.policy.plan(cluster.snapshot(), state, entry.on))
         return self._between(entry)
 
@@ -62,10 +62,10 @@ class Past:
         from evenhand.cluster.live import Cluster
 
         state = None
-        cluster = Cluster._made_of(self._log.kept)
+        cluster = Cluster._made_of(self._log.contents)
         for entry in self._log.entries[:place]:
             if _updates(entry, policy):
-                state = cluster._state_before(cluster._standing(policy))
+                state = cluster._state_before(cluster._attachment(policy))
             entry.again(cluster)
         return cluster, state
 
@@ -73,18 +73,18 @@ class Past:
         """Return a plan of heartbeats that use an earlier update."""
         policy = entry.policy
         cluster, state = self._until(self._place, policy)
-        stage, standing = cluster._stage, cluster._standing(policy)
-        standing.hand_over()
+        stage, attachment = cluster._stage, cluster._attachment(policy)
+        attachment.hand_over()
         arguments = policy.decides(entry.on, cluster._find)
-        standing.planner.decide(**arguments)
+        attachment.planner.decide(**arguments)
 
         def traced(kind: str, row: int) -> Any:
             again, _ = self._until(self._place)
-            followed = again._standing(policy)
+            followed = again._attachment(policy)
             followed.hand_over()
             return followed.planner.traced(kind, row, **arguments)
 
-        frozen = frozen_answers(standing.planner, stage.freeze_with_rows, policy.RECORD.memory, traced)
+        frozen = frozen_answers(attachment.planner, stage.freeze_with_rows, policy.RECORD.memory, traced)
         snapshot, core = frozen
-        earlier = standing.updated is not None and standing.updated < stage.core.now
-        return Plan(snapshot, policy, core, state, entry.on, updated=standing.instant if earlier else None)
+        earlier = attachment.updated is not None and attachment.updated < stage.core.now
+        return Plan(snapshot, policy, core, state, entry.on, updated=attachment.instant if earlier else None)

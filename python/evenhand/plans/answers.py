@@ -11,7 +11,7 @@ from evenhand.arguments import snapshot_of
 from evenhand.config.triggers import Heartbeat, Round
 from evenhand.errors import InputError, Problem
 from evenhand.frozen import read_only
-from evenhand.plans.live import Live
+from evenhand.plans.balance import Balance
 from evenhand.plans.planning import expect_policy, plan
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def usage_share(snapshot: Snapshot | Cluster) -> NDArray[np.float64]:
     """
     frozen = snapshot_of("usage_share", snapshot)
     total = np.asarray(frozen._core.total, np.float64)
-    shares = Live(frozen).usage / np.where(total > 0, total, 1.0)
+    shares = Balance(frozen).usage / np.where(total > 0, total, 1.0)
     shares[:, total <= 0] = 0.0
     result: NDArray[np.float64] = read_only(shares)
     return result

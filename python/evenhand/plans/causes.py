@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from evenhand.fields import TABLES
+from evenhand.plans.balance import CLUSTER, Balance, change, limits
 from evenhand.plans.columns import Name, element_keys, objects
-from evenhand.plans.live import CLUSTER, Live, change, limits
 from evenhand.reasons import ACTIONS, REASONS
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Causes:
     def __init__(self, plan: Plan, fresh: Snapshot) -> None:
         self.old, self.new = plan.snapshot, fresh
         self.decisions = plan.decisions
-        self.live = Live(fresh)
+        self.balance = Balance(fresh)
         self.limits, self.limited = limits(fresh)
         self._keep_read_limits(plan.policy.reads)
         self.bounded = np.asarray(self.limited.any(axis=1))
@@ -62,8 +62,8 @@ class Causes:
         """Leave out limits that the policy does not read: its plans are within others by chance only."""
         rows = {
             "root": slice(0, 1),
-            "pools": slice(1, self.live.pools),
-            "operations": slice(self.live.pools, None),
+            "pools": slice(1, self.balance.pools),
+            "operations": slice(self.balance.pools, None),
         }
         for table, of in rows.items():
             if reads and "limits" not in reads.get(table, ()):
@@ -126,14 +126,14 @@ class Causes:
             preempts = c("action")[row] == _PREEMPT
             if not preempts:
                 found += self._limits(row, operation, takes, used)
-            for element in self.live.path(self.live.pools + operation):
+            for element in self.balance.path(self.balance.pools + operation):
                 used[element] = used.get(element, 0) + takes
             if not preempts:
                 takes = np.asarray(c("needed")[row], np.int64)
             elif c("reason")[row] in _REPAIRS and node is not None:
                 found += self._violation(row, node)
             for place in (CLUSTER,) if node is None else (node, CLUSTER):
-                left = room.setdefault(place, self.live.free[place].copy())
+                left = room.setdefault(place, self.balance.free[place].copy())
                 if not preempts:
                     lacks = np.where(takes > 0, np.maximum(takes - left, 0), 0)
                     if lacks.any():
@@ -149,9 +149,9 @@ class Causes:
             takes = amounts if c("action")[row] == _PREEMPT else np.asarray(c("needed")[row], np.int64)
             operation, node = (self._now(f"{of}s", int(c(of)[row])) for of in ("operation", "node"))
             assert operation is not None  # noqa: S101 - a step that holds
-            self.live.add(operation, amounts)
+            self.balance.add(operation, amounts)
             for place in (CLUSTER,) if node is None else (node, CLUSTER):
-                self.live.free[place] -= takes
+                self.balance.free[place] -= takes
             if (request := int(c("request")[row])) >= 0:
                 self.started[request] = self.started.get(request, 0) + 1
 
@@ -311,10 +311,10 @@ class Causes:
         return Found(row, code, {"missing": objects(self.new, lacks[None, :])[0], **named})
 
     def _limits(self, row: int, operation: int, needed: Any, used: Mapping[int, Any]) -> list[Found]:
-        for element in self.live.path(self.live.pools + operation):
+        for element in self.balance.path(self.balance.pools + operation):
             if not self.bounded[element]:
                 continue
-            over = self.live.usage[element] + used.get(element, 0) + needed - self.limits[element]
+            over = self.balance.usage[element] + used.get(element, 0) + needed - self.limits[element]
             over = np.where(self.limited[element] & (needed > 0), np.maximum(over, 0), 0)
             if over.any():
                 missing = objects(self.new, over[None, :])[0]
@@ -325,12 +325,12 @@ class Causes:
     def _violation(self, row: int, node: int) -> list[Found]:
         old = int(self.decisions.column("violated")[row])
         if old < 0:
-            if (self.live.free[node] < 0).any():
+            if (self.balance.free[node] < 0).any():
                 return []
             return [Found(row, "violation_gone", {"element": f"node {self.nodes[node]}"})]
         element = self.key_row.get(self.keys[old])
         if element is not None:
-            over = self.limited[element] & (self.live.usage[element] > self.limits[element])
+            over = self.limited[element] & (self.balance.usage[element] > self.limits[element])
             if over.any():
                 return []
         return [Found(row, "violation_gone", {"element": self.keys[old]})]

@@ -38,7 +38,7 @@ class KeptCore:
         columns = {name: dict(of) if isinstance(of, Mapping) else of for name, of in said.items()}
         columns["handed"] = dict(plan.handed)
         shares = KeptShares.of(core.shares) if plan._system.shares else None
-        return cls(columns, shares, core.next_due, _Again(*plan._inputs))
+        return cls(columns, shares, core.next_due, _Remade(*plan._inputs))
 
     def decisions(self) -> Mapping[str, NDArray[Any]]:
         """Return one row a decision, in the order in which they are to be carried out."""
@@ -72,7 +72,7 @@ class KeptCore:
     @property
     def taken(self) -> Any:
         """What returns what was recorded of all that is taken; not every core has such a function."""
-        if not isinstance(self.trace, _Again):
+        if not isinstance(self.trace, _Remade):
             raise AttributeError("what a live cluster decided is traced one by one")
         return self.trace.core.taken
 
@@ -81,7 +81,7 @@ class KeptCore:
         return columns
 
 
-class _Again:
+class _Remade:
     """A plan that is made again, once, when it is asked what one met."""
 
     def __init__(self, *inputs: Any) -> None:

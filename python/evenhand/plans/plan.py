@@ -14,12 +14,12 @@ from evenhand.arguments import as_json, expect
 from evenhand.building.readback import seconds
 from evenhand.errors import NoSuchNameError, shorten
 from evenhand.frozen import freeze
+from evenhand.plans.balance import repairs
 from evenhand.plans.decisions import Decisions
 from evenhand.plans.explainable import Explainable
 from evenhand.plans.fewest import costs_in_vain, spent_budgets
 from evenhand.plans.handed import taken_in_all
 from evenhand.plans.job_states import JobStates
-from evenhand.plans.live import repairs
 from evenhand.plans.memory import fingerprint, next_state
 from evenhand.plans.past import OfLive
 from evenhand.plans.refusals import Refusals

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.plans.live import CLUSTER as WHOLE
-from evenhand.plans.live import Live, repairs
+from evenhand.plans.balance import CLUSTER as WHOLE
+from evenhand.plans.balance import Balance, repairs
 from tests.unit.plans.fake import CLUSTER, DECISIONS, make
 
 
@@ -30,9 +30,9 @@ def test_what_an_allocation_holds(state: str, holds: int) -> None:
     }
     snapshot = eh.Snapshot.from_dict(data)
     cpu, lic = map(snapshot.resources.index, ("cpu", "lic"))
-    live = Live(snapshot)
-    assert live.free[0, cpu] * snapshot.quantum["cpu"] == 8 - holds
-    assert live.free[WHOLE, lic] == 5 - holds
+    balance = Balance(snapshot)
+    assert balance.free[0, cpu] * snapshot.quantum["cpu"] == 8 - holds
+    assert balance.free[WHOLE, lic] == 5 - holds
 
 
 def test_the_root_is_no_pool_that_starves() -> None:

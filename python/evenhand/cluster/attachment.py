@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from evenhand.cluster.stage import Stage
     from evenhand.state import State
 
-__all__ = ["Key", "Standing", "key_of"]
+__all__ = ["Attachment", "Key", "key_of"]
 
 Key = tuple[str, str]
 
@@ -28,7 +28,7 @@ def key_of(policy: Any) -> Key:
     return policy.system, settings
 
 
-class Standing:
+class Attachment:
     """What a cluster keeps of a policy."""
 
     __slots__ = (
@@ -145,8 +145,8 @@ class Standing:
         return Written(self.key, self.state, self.by_period)
 
     @classmethod
-    def read(cls, written: Written) -> Standing:
+    def read(cls, written: Written) -> Attachment:
         """Return what was kept."""
-        standing = cls(written.key)
-        standing._state, standing.by_period = written.state, written.by_period
-        return standing
+        attachment = cls(written.key)
+        attachment._state, attachment.by_period = written.state, written.by_period
+        return attachment

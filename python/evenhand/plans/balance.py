@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from evenhand.model import Snapshot
     from evenhand.plans.decisions import Decisions
 
-__all__ = ["CLUSTER", "Live", "repairs"]
+__all__ = ["CLUSTER", "Balance", "repairs"]
 
-#: The row of `Live.free` that is the cluster's.
+#: The row of `Balance.free` that is the cluster's.
 CLUSTER = -1
 
 _RUNNING = tuple(
@@ -27,7 +27,7 @@ _OF_CLUSTER = TABLES["resources"]["scope"].words.index("cluster")
 _ENDLESS = 2**60  # what is counted elsewhere
 
 
-class Live:
+class Balance:
     """What is used and what is free; work that is leaving counts as gone."""
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -102,19 +102,19 @@ def repairs(snapshot: Snapshot, decisions: Decisions) -> dict[int, dict[str, Any
     violated = decisions.column("violated")
     if not (violated >= 0).any():
         return {}
-    live = Live(snapshot)
+    balance = Balance(snapshot)
     bounds, given = limits(snapshot)
     result = {}
     for row, element in enumerate(violated.tolist()):
         if element >= 0:
-            over = given[element] & (live.usage[element] > bounds[element])
-            pair = objects(snapshot, np.stack([bounds[element], live.usage[element]]), zeros=True)
+            over = given[element] & (balance.usage[element] > bounds[element])
+            pair = objects(snapshot, np.stack([bounds[element], balance.usage[element]]), zeros=True)
             which = [r for r, is_over in zip(snapshot.resources, over.tolist(), strict=True) if is_over]
             result[row] = {
                 "limits": {r: pair[0][r] for r in which},
                 "usage": {r: pair[1][r] for r in which},
             }
-        live.add(int(decisions.column("operation")[row]), change(decisions, row))
+        balance.add(int(decisions.column("operation")[row]), change(decisions, row))
     return result
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from evenhand.cluster.columns import Listed
 from evenhand.cluster.events import as_event
-from evenhand.cluster.log import Entry, Happened, Kept, Planned, Remembered, Updated, Written
+from evenhand.cluster.log import Contents, Entry, Happened, Planned, Remembered, Updated, Written
 from evenhand.config.triggers import Commands, Cycle, Heartbeat, Round, SchedulingRun
 from evenhand.errors import InputError, Problem, shorten
 from evenhand.files import replace_file
@@ -22,7 +22,7 @@ from evenhand.provenance import made_by, of_plans
 from evenhand.state import State
 from evenhand.systems.files import from_dict, written
 
-__all__ = ["SCHEMA", "kept_of", "read", "text_of", "write"]
+__all__ = ["SCHEMA", "contents_of", "read", "text_of", "write"]
 
 SCHEMA = "evenhand/cluster/2"
 _BEFORE = "evenhand/cluster/1"  # it had no log
@@ -30,35 +30,35 @@ _FIELDS = ("schema", "version", "snapshot", "total_stated", "policy", "states", 
 _MAY_HAVE = ("provenance",)  # it is for people: nothing is made of it
 
 
-def write(path: str | os.PathLike[str], kept: Kept) -> None:
+def write(path: str | os.PathLike[str], contents: Contents) -> None:
     """Write a cluster to a file, which is replaced at once or not at all; see `text_of`."""
-    replace_file(path, text_of(kept) + "\n")
+    replace_file(path, text_of(contents) + "\n")
 
 
-def text_of(kept: Kept) -> str:
+def text_of(contents: Contents) -> str:
     """Return a cluster as JSON text."""
     from evenhand._core import __version__
 
-    policy = None if kept.policy is None else written("cluster", kept.policy)
+    policy = None if contents.policy is None else written("cluster", contents.policy)
     try:
         return json.dumps(
             {
                 "schema": SCHEMA,
                 "version": __version__,
-                "provenance": _made_by(kept),
-                "snapshot": kept.snapshot.to_dict(),
-                "total_stated": kept.total_stated,
+                "provenance": _made_by(contents),
+                "snapshot": contents.snapshot.to_dict(),
+                "total_stated": contents.total_stated,
                 "policy": policy,
                 "states": [
                     {
-                        "system": standing.key[0],
-                        "settings": json.loads(standing.key[1]),
-                        "state": standing.state and standing.state.to_dict(),
-                        "by_period": standing.by_period,
+                        "system": attachment.key[0],
+                        "settings": json.loads(attachment.key[1]),
+                        "state": attachment.state and attachment.state.to_dict(),
+                        "by_period": attachment.by_period,
                     }
-                    for standing in kept.standings
+                    for attachment in contents.attachments
                 ],
-                "log": [_said(entry) for entry in kept.entries],
+                "log": [_said(entry) for entry in contents.entries],
             },
             ensure_ascii=False,
             allow_nan=False,
@@ -68,9 +68,9 @@ def text_of(kept: Kept) -> str:
         raise _wrong("log", "type", f"the log cannot be written to a file: {error}") from error
 
 
-def _made_by(kept: Kept) -> dict[str, Any]:
+def _made_by(contents: Contents) -> dict[str, Any]:
     """Return what a file was written by, and the fingerprints of what it begins with."""
-    policy, snapshot = kept.policy, kept.snapshot
+    policy, snapshot = contents.policy, contents.snapshot
     if policy is None:
         return made_by() | {"snapshot": snapshot.fingerprint}
     return of_plans(policy, fingerprint(policy), snapshot)
@@ -145,7 +145,7 @@ def _asked(on: Any) -> Any:
     return Heartbeat(on["node"]) if "node" in on else Round()
 
 
-def read(path: str | os.PathLike[str]) -> Kept:
+def read(path: str | os.PathLike[str]) -> Contents:
     """Read what `text_of` wrote."""
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -153,10 +153,10 @@ def read(path: str | os.PathLike[str]) -> Kept:
         raise _wrong(None, "utf8", f"is not UTF-8 text: {error.reason}") from error
     except (ValueError, RecursionError) as error:
         raise _wrong(None, "json", f"is not a complete JSON text: {error}") from error
-    return kept_of(data)
+    return contents_of(data)
 
 
-def kept_of(data: Any) -> Kept:
+def contents_of(data: Any) -> Contents:
     """Return a cluster from plain values; see `read`."""
     if not isinstance(data, Mapping):
         raise _wrong(None, "type", f"a cluster is an object, not {type(data).__name__}")
@@ -177,7 +177,7 @@ def kept_of(data: Any) -> Kept:
     policy = data["policy"]
     if policy is not None and not isinstance(policy, dict):
         raise _wrong("policy", "type", "policy is an object or null")
-    return Kept(
+    return Contents(
         Snapshot.from_dict(data["snapshot"]),
         data["total_stated"],
         None if policy is None else from_dict(policy),
