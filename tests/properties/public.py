@@ -32,7 +32,7 @@ INSIDE = frozenset(
         *("plans.statuses.Groups", "plans.statuses.Statuses", "plans.certificates.certificates_of"),
         *("policies.Policy", "reasons.add", "reasons.reason", "systems.registry.register", "act.Book"),
         *("act.Book.add", "act.Book.failed", "act.Book.set_clock", "act.Caps.exceeded", "act.Caps.spent"),
-        *("act.Timing.pause_after", "adapters.recording.Faults", "adapters.recording.Recorder"),
+        *("act.Timing.pause_after", "adapters.recording.Recorder"),
         *("systems.record.System.reads_with", "simulate.Workload.parsed"),
         *("plans.decisions.asked_cells", "plans.steps.rows_by_step"),
         "plans.certificates.none_of",

@@ -210,7 +210,6 @@ class World:
             "Workload": lambda: self.work,
             "Between": lambda: eh.sweep.between(1, 9),
             "System": lambda: self.yt.RECORD,
-            "Faults": lambda: recording.Faults(silent, {}, lambda: None),
             "Recorder": lambda: recording.Recorder(silent, self.folder / "recorded.jsonl"),
         }
         if owner.__name__ not in made:

@@ -16,12 +16,13 @@ import pytest
 from evenhand import adapters
 from evenhand.adapters import AdapterError
 from evenhand.adapters.commands import Result, Subprocesses
-from evenhand.adapters.recording import Fault, Faults, Recorder, Replay
+from evenhand.adapters.recording import Recorder, Replay
 from evenhand.systems.slurm.adapter import jobs as slurm_jobs
 from evenhand.systems.slurm.adapter import nodes as slurm_nodes
 from evenhand.systems.slurm.adapter import text as slurm_text
 from evenhand.systems.slurm.adapter.live import Slurm
 from evenhand.systems.slurm.adapter.snapshot import build
+from tests.unit.act.faults import Fault, Faults
 from tests.unit.act.slurm.cluster import T0, Clock, FakeSlurm, job
 from tests.waiting import HANG
 

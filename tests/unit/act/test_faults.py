@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.act.journal import read
-from evenhand.adapters.recording import Fault
 from tests.drawing import some
+from tests.unit.act.faults import Fault
 from tests.unit.act.world import World, appends
 
 KINDS = get_args(get_type_hints(Fault)["kind"])

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from evenhand.act.journal import read
 from evenhand.adapters.commands import Result
-from evenhand.adapters.recording import Fault
 from tests.drawing import some
+from tests.unit.act.faults import Fault
 from tests.unit.act.slurm.cluster import FakeSlurm
 from tests.unit.act.test_faults import FAULTS, MODES
 from tests.unit.act.world import JOBS, World

@@ -17,8 +17,8 @@ from evenhand.act.book import Book
 from evenhand.act.journal import Journal, read, rotate
 from evenhand.act.rotation import needed
 from evenhand.adapters.commands import Result
-from evenhand.adapters.recording import Fault
 from evenhand.cli import main
+from tests.unit.act.faults import Fault
 from tests.unit.act.slurm.cluster import job
 from tests.unit.act.test_faults import FAULTS
 from tests.unit.act.world import Killed, World, appends

@@ -16,8 +16,8 @@ from evenhand.act import Caps
 from evenhand.act.apart import Footprints
 from evenhand.act.journal import read
 from evenhand.act.tasks import tasks_of
-from evenhand.adapters.recording import Fault
 from tests.drawing import some
+from tests.unit.act.faults import Fault
 from tests.unit.act.slurm.cluster import job
 from tests.unit.act.test_faults import FAULTS, KINDS, MODES
 from tests.unit.act.world import World, appends

@@ -16,9 +16,9 @@ import pytest
 from evenhand.act import watch
 from evenhand.act.metrics import metrics_text, write_metrics
 from evenhand.act.watching import Cycle
-from evenhand.adapters.recording import Fault
 from evenhand.cli import main
 from evenhand.cli.arguments import parser
+from tests.unit.act.faults import Fault
 from tests.unit.act.world import World
 from tests.waiting import HANG, until
 

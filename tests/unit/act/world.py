@@ -11,8 +11,8 @@ import evenhand as eh
 from evenhand.act import Caps, Driver, Timing
 from evenhand.act.journal import Journal, read
 from evenhand.adapters.protocol import EVICTIONS, AdapterError
-from evenhand.adapters.recording import Fault, Faults
 from evenhand.systems.slurm.adapter.live import Slurm
+from tests.unit.act.faults import Fault, Faults
 from tests.unit.act.scripted import Scripted
 from tests.unit.act.slurm.cluster import Clock, FakeSlurm, job
 

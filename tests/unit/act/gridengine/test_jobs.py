@@ -15,9 +15,9 @@ from evenhand.act.journal import read
 from evenhand.adapters import AdapterError
 from evenhand.adapters.commands import Result
 from evenhand.adapters.gridengine import GridEngine
-from evenhand.adapters.recording import Fault, Faults
 from evenhand.testing.adapters import check_adapter
 from tests.drawing import some
+from tests.unit.act.faults import Fault, Faults
 from tests.unit.act.gridengine.cluster import T0, Clock, Engine, job
 
 RULES: dict[str, Any] = {"automatic_preemption": True, "max_preemptees": 10, "preemption_distance": 0.0}
