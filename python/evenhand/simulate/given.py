@@ -141,15 +141,11 @@ def _array(table: str, name: str, values: Any) -> NDArray[Any]:
 
 def _series(series: Any) -> NDArray[Any]:
     dtype = series.dtype
-    whole = dtype.is_numeric() and not dtype.is_decimal()
-    if whole and not series.is_null().any():
+    if dtype.is_numeric() and not dtype.is_decimal() and not series.is_null().any():
         array: NDArray[Any] = series.to_numpy()
         return array
     absent = series.is_null().to_list()
-    cells = series.to_list()
-    if dtype.is_integer() or (whole and all(c is None or float(c).is_integer() for c in cells)):
-        pass  # pandas makes floats of integers beside absent cells
-    return _objects([None if gone else cell for cell, gone in zip(cells, absent, strict=True)])
+    return _objects([None if gone else cell for cell, gone in zip(series.to_list(), absent, strict=True)])
 
 
 def _objects(cells: list[Any]) -> NDArray[Any]:
