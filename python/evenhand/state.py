@@ -191,15 +191,16 @@ class State:
         State
         """
         late = self.time - now
-        counts = {c.name for system in SYSTEMS.values() for c in system.memory if c.count or c.lists}
+        columns = (column for system in SYSTEMS.values() for column in system.memory)
+        others = {column.name for column in columns if column.kind in ("count", "rows")}
 
         def moved(tables: Mapping[Any, Mapping[str, Any]]) -> dict[Any, Mapping[str, Any]]:
             return {
                 name: {
                     key: [instant - late for instant in value]
-                    if isinstance(value, list) and key not in counts
+                    if isinstance(value, list) and key not in others
                     else value - late
-                    if isinstance(value, int | float) and key not in counts
+                    if isinstance(value, int | float) and key not in others
                     else value
                     for key, value in row.items()
                 }

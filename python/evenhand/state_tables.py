@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, islice, repeat
 from operator import itemgetter
@@ -21,6 +21,7 @@ from evenhand.systems import SYSTEMS, Column
 __all__ = ["Pools", "Remembered", "number_of", "read_table", "wrong"]
 
 _KINDS = ("pool", "operation")
+_LISTED = ("instants", "rows")  # kinds of columns of which a row has any number of cells
 
 #: So many rows are looked at together; where one of them may be wrong, each of them.
 _TOGETHER = 512
@@ -203,17 +204,11 @@ class Remembered(Table):
         name = _named(given, self.what, self.fields, row)
         columns = self.columns(given)
         if self._has_none(given, columns):
-            return name, f"{self.called} {name!r}", _defaults(columns)
+            return name, f"{self.called} {name!r}", {c.name: c.absent for c in columns.values()}
         cells = {
-            c.name: _instants(given, c.name, row, self.time)
-            if c.many
-            else _word(given, c.name, c.words, row)
-            if c.words
-            else _count(given, c.name, row)
-            if c.count
-            else _names(given, c.name, row)
-            if c.lists
-            else _instant(given, c.name, row, self.time)
+            c.name: _word(given, c.name, c.words, row)
+            if c.kind == "word"
+            else _CELLS[c.kind](given, c.name, row, self.time)
             for c in columns.values()
         }
         if not self.kinds:
@@ -224,7 +219,7 @@ class Remembered(Table):
     def null_is_absent(self, found: Mapping[str, Sequence[Any]]) -> bool:
         """Not of a list of instants; nor where a row without a value would be one of any system."""
         heads = [head for head in found if head in self.columns(found)]
-        if any(self.columns(found)[head].many or self.columns(found)[head].lists for head in heads):
+        if any(self.columns(found)[head].kind in _LISTED for head in heads):
             return False
         if not heads or not self.differ:
             return True
@@ -239,10 +234,10 @@ class Remembered(Table):
         keys = zip(_words(found, "kind", _KINDS), names, strict=True) if self.kinds else names
         columns = self.columns(found)
         if self._has_none(found, columns):
-            return zip(keys, repeat(freeze(_defaults(columns))))
-        _expect(not any(c.many or c.count or c.lists for c in columns.values()))  # there are few of them
+            return zip(keys, repeat(freeze({c.name: c.absent for c in columns.values()})))
+        _expect({c.kind for c in columns.values()} <= {"instant", "word"})  # there are few others
         cells = [
-            _words(found, c.name, c.words) if c.words else self._instants(found, c.name, rows)
+            _words(found, c.name, c.words) if c.kind == "word" else self._instants(found, c.name, rows)
             for c in columns.values()
         ]
         return zip(keys, _frozen_rows(tuple(columns), cells), strict=True)
@@ -259,16 +254,8 @@ class Remembered(Table):
         return cells if int not in types else [cell if cell is None else float(cell) for cell in cells]
 
 
-def _defaults(columns: Mapping[str, Column]) -> dict[str, Any]:
-    """Return the cells of a row that has nothing to remember."""
-    return {
-        c.name: [] if c.many or c.lists else c.words[0] if c.words else 0 if c.count else None
-        for c in columns.values()
-    }
-
-
 def _form(column: Column) -> str:
-    return "written" if column.many or column.lists else "words" if column.words else "plain"
+    return "written" if column.kind in _LISTED else "words" if column.kind == "word" else "plain"
 
 
 def _frozen_rows(columns: tuple[str, ...], cells: Sequence[Sequence[Any]]) -> Iterable[FrozenDict]:
@@ -302,7 +289,8 @@ def _instant(given: Mapping[str, Any], key: str, row: int, time: float) -> float
     return instant
 
 
-def _count(given: Mapping[str, Any], key: str, row: int) -> int:
+def _count(given: Mapping[str, Any], key: str, row: int, time: float) -> int:
+    del time
     value = given.get(key, 0)
     if isinstance(value, bool) or not isinstance(value, int):
         raise wrong(key, "type", f"{key} is a whole number, not {told(value)}", row)
@@ -317,7 +305,8 @@ def _instants(given: Mapping[str, Any], key: str, row: int, time: float) -> list
     return [_instant({key: math.nan if value is None else value}, key, row, time) for value in values]
 
 
-def _names(given: Mapping[str, Any], key: str, row: int) -> list[str | int]:
+def _names(given: Mapping[str, Any], key: str, row: int, time: float) -> list[str | int]:
+    del time
     values = given.get(key, [])
     plain = isinstance(values, list) and all(
         isinstance(value, str | int) and not isinstance(value, bool) for value in values
@@ -325,6 +314,15 @@ def _names(given: Mapping[str, Any], key: str, row: int) -> list[str | int]:
     if not plain:
         raise wrong(key, "type", f"{key} is a list of names", row)
     return list(values)
+
+
+#: What reads a row's cell of a kind.
+_CELLS: Mapping[str, Callable[[Mapping[str, Any], str, int, float], Any]] = {
+    "instant": _instant,
+    "count": _count,
+    "instants": _instants,
+    "rows": _names,
+}
 
 
 _POOL: dict[str, Any] = {"name": None, "accumulated_volume": {}, "last_share_ratio": 0.0}

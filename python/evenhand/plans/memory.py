@@ -60,15 +60,17 @@ def read_memory(
     found: list[Diagnostic] = []
     for table, declared in _by_table(policy):
         count = _count(snapshot, table)
-        once = [column for column in declared if not column.many and not column.lists]
-        listed = [column for column in declared if column.lists]
+        once = [column for column in declared if column.kind not in ("instants", "rows")]
+        listed = [column for column in declared if column.kind == "rows"]
         for column in once:
-            dtype = np.uint8 if column.words else np.int64
+            dtype = np.uint8 if column.kind == "word" else np.int64
             columns[column.name] = np.full(count, nothing(column), dtype)
         remembered = {} if state is None else getattr(state, table)
         row_of = {key: row for row, key in enumerate(_keys(snapshot, table))} if remembered else {}
         left: list[Any] = []
-        instants: dict[str, list[tuple[int, int]]] = {column.name: [] for column in declared if column.many}
+        instants: dict[str, list[tuple[int, int]]] = {
+            column.name: [] for column in declared if column.kind == "instants"
+        }
         for key, kept in remembered.items():
             row = row_of.get(key)
             if row is None:
@@ -151,16 +153,16 @@ def _live_keys(live: LiveRows, table: str, rows: Sequence[int]) -> list[Any]:
 
 
 def _code(column: Column, value: Any) -> int:
-    if column.words:
+    if column.kind == "word":
         return 0 if value is None else column.words.index(value)
-    if column.count:
+    if column.kind == "count":
         return int(value or 0)
     return NO_TIME if value is None else round(value * 1e6)
 
 
 def nothing(column: Column) -> int:
     """Return what the core has of a row that remembers nothing."""
-    return 0 if column.words or column.count else NO_TIME
+    return NO_TIME if column.kind == "instant" else 0
 
 
 def _changed(policy: Any, state: State) -> list[Diagnostic]:
@@ -216,20 +218,20 @@ def next_state(
     """Return what the next plan starts from."""
     tables: dict[str, Any] = {}
     for table, declared in _by_table(policy):
-        if declared[0].many:
+        if declared[0].kind == "instants":
             tables[table] = _many(snapshot, declared[0], memory)
             continue
-        listed = [column for column in declared if column.lists]
-        single = [column for column in declared if not column.lists]
+        listed = [column for column in declared if column.kind == "rows"]
+        single = [column for column in declared if column.kind != "rows"]
         columns = [np.asarray(memory[column.name]) for column in single]
         empty = [nothing(column) for column in single]
         known = np.any([values != none for values, none in zip(columns, empty, strict=True)], axis=0)
         kept = _in_order(snapshot, table, np.flatnonzero(known).tolist())
         cells = [
             [column.words[code] for code in values[kept].tolist()]
-            if column.words
+            if column.kind == "word"
             else values[kept].tolist()
-            if column.count
+            if column.kind == "count"
             else seconds_of(values[kept])
             for column, values in zip(single, columns, strict=True)
         ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from evenhand.config.triggers import Trigger
@@ -26,30 +26,30 @@ class Column:
         elements too, in a table of their own.
     name : str
         As in the columns of the core and in state files.
+    kind : {"instant", "word", "count", "instants", "rows"}
+        In the core an instant is int64 microseconds, a word its code (uint8), a count int64. Any number of
+        instants are two columns, ``<table>_element`` and ``<table>_time``, with one row an instant; any
+        number of other rows of the same table, in order, ``<name>`` and ``<name>_of``.
     words : tuple of str
-        Words by the core's codes (uint8), the first of which is what a row has that is left out; empty: an
-        instant (int64 microseconds).
-    many : bool
-        It is any number of instants: in the core two columns, ``<table>_element`` and ``<table>_time``, with
-        one row an instant.
-    count : bool
-        It is a whole number (int64), 0 of a row that is left out.
-    lists : bool
-        It is any number of other rows of the same table, in order; in the core two columns, ``<name>`` and
-        ``<name>_of``, with one row for each of them.
+        By their codes; the first is what a row has that is left out.
     """
 
     table: str
     name: str
+    kind: Literal["instant", "word", "count", "instants", "rows"] = "instant"
     words: tuple[str, ...] = ()
-    many: bool = False
-    count: bool = False
-    lists: bool = False
+
+    @property
+    def absent(self) -> Any:
+        """What a row has in a state that remembers nothing."""
+        if self.kind in ("instants", "rows"):
+            return []
+        return self.words[0] if self.words else 0 if self.kind == "count" else None
 
 
 #: When victims were taken: of an operation the last time, of a pool those of the last hour; what the pace
 #: of later ones depends on.
-VICTIMS = Column("victims", "taken", many=True)
+VICTIMS = Column("victims", "taken", "instants")
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,7 @@ def test_the_adapter_has_the_systems_name(system: System) -> None:
 def test_memory_is_what_plans_leave(system: System) -> None:
     data = {"resources": {"cpu": {}}, "nodes": [{"name": "n"}], "operations": [{"name": "o"}]}
     plan = eh.plan(eh.Snapshot.from_dict(data), system.policy())
-    assert {column.name for column in system.memory if not column.many} <= set(plan._core.memory())
+    assert {column.name for column in system.memory if column.kind != "instants"} <= set(plan._core.memory())
     assert {column.table for column in system.memory} <= {
         *("elements", "nodes", "operations", "queues", "requests", "victims")
     }

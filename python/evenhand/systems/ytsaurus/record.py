@@ -26,7 +26,7 @@ YTSAURUS: Final = System(
     says=SAYS,
     memory=(
         Column("elements", "since"),
-        Column("elements", "starvation", STARVATION),
+        Column("elements", "starvation", "word", STARVATION),
         Column("nodes", "last_preemptive"),
         Column("nodes", "overcommitted_since"),
         VICTIMS,

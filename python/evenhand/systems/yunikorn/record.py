@@ -26,10 +26,10 @@ YUNIKORN: Final = System(
     memory=(
         Column("queues", "over_quota_since"),
         Column("operations", "last_preempt"),
-        Column("requests", "missed", count=True),
-        Column("requests", "wait", count=True),
+        Column("requests", "missed", "count"),
+        Column("requests", "wait", "count"),
         Column("requests", "last_attempt"),
-        Column("requests", "triggered", words=("no", "yes")),
+        Column("requests", "triggered", "word", ("no", "yes")),
         VICTIMS,
     ),
     implausible_at="evenhand.systems.yunikorn.overcommitted:overcommitted",
