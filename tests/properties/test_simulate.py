@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import evenhand as eh
@@ -43,6 +43,7 @@ def test_ticks_that_are_passed_over_change_nothing(system: str, seed: int) -> No
 
 @each_system
 @given(seed=seeds)
+@example(1557)  # ytsaurus: limits are repaired within the stage, where the node's back-off has passed
 def test_every_drawn_run_has_an_end_that_ticks_passed_over_do_not_change(system: str, seed: int) -> None:
     assert ending.wrong(seed, system) is None
 

@@ -194,8 +194,9 @@ class Workspace : public WorkspaceData {
   // Of a node whose heartbeat has decided nothing: now: it did not try all that it can; else when
   // the pace lets go of something.
   Time due_on(Id node) const {
+    const bool stages = has_candidates() || (settings.repair_in_stage && over_count_ > 0);
     const bool tried = memory.overcommitted_since[node] == kNoTime &&
-                       (memory.last_preemptive[node] == state.now() || !has_candidates());
+                       (memory.last_preemptive[node] == state.now() || !stages);
     return tried ? pace.due() : state.now();
   }
   // May what happens on one node let another decide something? Limits of operations and pools, and
