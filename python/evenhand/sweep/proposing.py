@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,16 +22,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Tpe"]
 
-#: So many are proposed at a time, however many workers there are: what is found does not depend on them.
-_BATCH = 4
+#: In so many batches, of two points at least, however many workers there are: what is found does not depend
+#: on them. Every other point of a batch is near the best so far: a normal step of this part of each range, or
+#: another value of a list with this probability.
+_BATCHES, _LEAST, _STEP = 12, 2, 0.15
 #: So large a part of the points is spread over the space first, and so many at most.
-_SPREAD, _MOST_SPREAD = 3, 10
+_SPREAD, _MOST_SPREAD = 4, 10
 #: So many have to be done before any is ended early.
 _ENOUGH = 8
 #: In place of infinity, and of what is refused.
 _HOPELESS = 1e6
 #: So often another is drawn in the place of a point that was tried.
-_TRIES = 20
+_TRIES, _FEW = 20, 10_000
 
 
 class Tpe:
@@ -57,9 +60,10 @@ class Tpe:
                 constraints_func=lambda trial: trial.user_attrs["excess"],
             )
             self._study = optuna.create_study(sampler=sampler, directions=["minimize"] * len(self._goals))
-        self._begun, self._spread = False, list[Point]()
+        self._batch, self._spread = 0, list[Point]()
+        self._best: Point | None = None
         self._seen: set[str] = set()
-        self._asked: list[Any] = []
+        self._asked: list[tuple[Any, Point]] = []
         self._done: list[tuple[float, float, Mapping[str, float]]] = []
         if (given := of.given()) is not None:
             with _quiet():
@@ -69,34 +73,60 @@ class Tpe:
 
     def ask(self, left: int) -> list[Point]:
         """Return the next points, of so many that are left."""
-        if not self._begun:
-            self._begun = True
-            self._spread = self._of.latin(min(max(left // _SPREAD, _BATCH), _MOST_SPREAD, left), self._rng)
+        if self._batch == 0:
+            self._batch = max(left // _BATCHES, _LEAST)
+            self._spread = self._of.latin(min(max(left // _SPREAD, _LEAST), _MOST_SPREAD, left), self._rng)
         with _quiet():
-            return [self._one() for _ in range(min(_BATCH, left))]
+            return [self._one(near=i % 2 == 1) for i in range(min(self._batch, left))]
 
-    def _one(self) -> Point:
+    def _one(self, *, near: bool = False) -> Point:
         if self._spread:
             self._study.enqueue_trial(self._parameters(self._spread.pop(0)))
-        for _ in range(_TRIES):
+        elif near and self._best is not None:
+            self._study.enqueue_trial(self._parameters(self._near(self._best)))
+        for tries in range(_TRIES):
             trial = self._study.ask(self._distributions)
             point = {name: self._value(name, found) for name, found in trial.params.items()}
-            if repr(point) not in self._seen:
+            if repr(point) not in self._seen or tries == _TRIES - 1:
                 break
             self._study.tell(trial, state=self._optuna.trial.TrialState.FAIL)
-            self._study.enqueue_trial(self._parameters(self._of.random(1, self._rng)[0]))
+            self._study.enqueue_trial(self._parameters(self._another()))
         self._seen.add(repr(point))
-        self._asked.append(trial)
+        self._asked.append((trial, point))
         return point
+
+    def _another(self) -> Point:
+        """Return a point at random; where there are few, one that was not tried."""
+        if self._of.combinations > _FEW:
+            return self._of.random(1, self._rng)[0]
+        left = [point for point in self._of.grid() if repr(point) not in self._seen]
+        return left[int(self._rng.integers(len(left)))]
+
+    def _near(self, point: Point) -> Point:
+        """Return a point near another one."""
+        found = {}
+        for name, values in self._of.values.items():
+            if isinstance(values, Between):
+                step = self._rng.normal(0, _STEP)
+                found[name] = values.at(
+                    min(max(_part(values, point[name]) + step, 0.0), math.nextafter(1, 0))
+                )
+            elif self._rng.random() < _STEP:
+                found[name] = values[int(self._rng.integers(len(values)))]
+            else:
+                found[name] = point[name]
+        return found
 
     def tell(self, outcomes: Sequence[Outcome]) -> None:
         """Learn what came of the points that were asked for last."""
         with _quiet():
-            for trial, outcome in zip(self._asked, outcomes, strict=True):
+            for (trial, point), outcome in zip(self._asked, outcomes, strict=True):
                 if isinstance(outcome, str):
                     values, much = [_HOPELESS] * len(self._goals), _HOPELESS
                 else:
                     values, much = self._judged(outcome)
+                    if all((much, max(values)) < one[:2] for one in self._done):
+                        self._best = point
                     self._done.append((much, max(values), outcome))
                 trial.set_user_attr("excess", [much])
                 self._study.tell(trial, [min(value, _HOPELESS) for value in values])
@@ -134,6 +164,12 @@ class Tpe:
             name: point[name] if isinstance(values, Between) else values.index(point[name])
             for name, values in self._of.values.items()
         }
+
+
+def _part(values: Between, value: float) -> float:
+    """Return at which part of the way a number is, as `Between.at` takes it."""
+    low, high, at = (math.log(v) if values.log else v for v in (values.low, values.high, value))
+    return float((at - low) / (high - low))
 
 
 def _distribution(optuna: Any, values: tuple[Any, ...] | Between) -> Any:

@@ -70,14 +70,14 @@ def tune(
     """Return settings that meet a goal, what they cost, and how sure it is.
 
     Every point is simulated on the first part of the time in which work arrives, and so are the settings as
-    given. Points at which more work is lost than kept come last, whatever bounds hold there; before them
-    those that lose more work, or finish less, than the settings as given, unless ``at_most`` or the goal says
-    how much ``lost_work`` (or ``goodput``) may be. Of the others those are looked at at which all bounds
-    hold, if there are any, and whose nearest bound is about as far away as can be (a strain within a tenth of
-    the least). Of these the one is taken that is best on average over the windows of that part of the time;
-    of several that are equal in that the one that loses less work (of its resource of which that is the
-    largest part), then the one that preempts less. Then the rest of the time is simulated, too, and measured
-    on its own.
+    given; if the space has these, and points are drawn, they may be what is returned. Points at which more
+    work is lost than kept come last, whatever bounds hold there; before them those that lose more work, or
+    finish less, than the settings as given, unless ``at_most`` or the goal says how much ``lost_work`` (or
+    ``goodput``) may be. Of the others those are looked at at which all bounds hold, if there are any, and
+    whose nearest bound is about as far away as can be (a strain within a tenth of the least). Of these the
+    one is taken that is best on average over the windows of that part of the time; of several that are equal
+    in that the one that loses less work (of its resource of which that is the largest part), then the one
+    that preempts less. Then the rest of the time is simulated, too, and measured on its own.
 
     Parameters
     ----------
@@ -121,9 +121,10 @@ def tune(
     Notes
     -----
     A simulation a point, each ended as soon as a limit on preemptions is certain to break, and two others.
-    Points that Optuna proposes, four at a time whatever the number of workers, are ended at the end of a
-    window, too, where their strain so far is above that of all in the better half of those before (of one
-    goal). A spell of starvation counts with its part in the time that is measured.
+    Of the points that Optuna proposes every other one is replaced by a step from the best so far. They are
+    proposed in a dozen batches, whatever the number of workers, and ended at the end of a window, too, where
+    their strain so far is above that of all in the better half of those before (of one goal). A spell of
+    starvation counts with its part in the time that is measured.
 
     Examples
     --------
@@ -185,6 +186,10 @@ def tune(
         said = "; ".join(filter(None, refused_text([str(outcome) for outcome in found])))
         message = f"no point could be simulated to its end: {said}"
         raise InputError([Problem("tune", None, None, "space", "refused", None, printable(message))])
+    table, count = table_of(job, of, tried, found), len(tried)
+    given = None if how == "grid" else of.given()
+    if given is not None:  # nothing is recommended that is farther from the goal than what there is
+        tried, found = [*tried, given], [*found, before]
     strains = [math.nan if isinstance(outcome, str) else judge.strain(outcome) for outcome in found]
     lesser = [None if isinstance(outcome, str) else worse(outcome, before, stated) for outcome in found]
     met = [
@@ -213,7 +218,6 @@ def tune(
     run = replace(job, metrics=None, judge=None).started(point)
     run.run(end)
     result = run.result()
-    table = table_of(job, of, tried, found)
     changed = applied(job.snapshot, of.policy_of(point), point)
     check = measure(result, warm_up=split - begin)
     held = _windows(result, judge, _edges(split, end, windows), names, end)
@@ -231,7 +235,7 @@ def tune(
         points=Table(
             {
                 **{name: table[name] for name in table.columns if not name.startswith("strain.until.")},
-                "strain": strains,
+                "strain": strains[:count],
             },
             title="points",
             provenance=table.provenance,

@@ -168,6 +168,19 @@ def test_the_settings_as_given_are_known_and_not_tried_again() -> None:
     assert every - points == {(30, 20)}
 
 
+@pytest.mark.parametrize("sampler", ["tpe", "random"])
+def test_what_is_nearer_than_all_points_is_returned_as_it_was_given(sampler: str) -> None:
+    """The settings as given preempt least, and all points more."""
+    if sampler == "tpe":
+        pytest.importorskip("optuna")
+    space = {TIMEOUT: eh.sweep.between(5.0, 60.0), "pace.max_victims_per_hour": eh.sweep.between(0, 20)}
+    policy = POLICY.replace(pace={"max_victims_per_hour": 0})
+    found = tuned(policy=policy, space=space, goal="preemptions < 0.5", sampler=sampler, points=2, seed=1)
+    assert 0 not in found.points["preemptions"].tolist()
+    assert found.settings == {TIMEOUT: 30.0, "pace.max_victims_per_hour": 0}
+    assert (found.met, found.worse, len(found.points)) == (True, None, 2)
+
+
 @pytest.mark.parametrize(
     ("space", "point"),
     [
