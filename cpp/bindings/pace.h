@@ -9,9 +9,7 @@ namespace evenhand::bindings {
 // Settings under "pace", if there are any.
 inline PaceSettings pace_of(Reader& settings) {
   PaceSettings pace;
-  py::dict values;
-  settings.read("pace", values);
-  Reader in(values);
+  Reader in(settings.part("pace"));
   in.read("victim_cooldown", pace.victim_cooldown);
   in.read("spare_if_ran_less_than", pace.spare_if_ran_less_than);
   in.read("spare_if_ends_within", pace.spare_if_ends_within);

@@ -108,6 +108,14 @@ Beside<T> cell_of(Beside<T> column, Id row, std::size_t width = 1) {
   return column;
 }
 
+// One row of rows that name their columns.
+template <class Rows>
+Rows row_of(const Rows& all, Id row) {
+  Rows one;
+  Rows::each([&](const char*, auto& to, const auto& from) { to = cell_of(from, row); }, one, all);
+  return one;
+}
+
 // A planner of a system from its inputs; signals are heard meanwhile.
 template <class Planner, class Inputs>
 std::shared_ptr<BoundPlanner> bound(Inputs inputs) {

@@ -18,17 +18,23 @@ class Reader {
  public:
   explicit Reader(const py::dict& values) : values_(values) {}
 
+  // Of an enumeration the code.
   template <class T>
   void read(const char* name, T& to) {
-    if (const py::object value = take(name)) to = value.cast<T>();
+    const py::object value = take(name);
+    if (!value) return;
+    if constexpr (std::is_enum_v<T>)
+      to = static_cast<T>(value.cast<std::underlying_type_t<T>>());
+    else
+      to = value.cast<T>();
   }
   template <class T>
   void read(const char* name, Column<T>& to) {
-    if (const py::object value = take(name)) to = to_vector(value.cast<py::array_t<T>>());
+    if (const py::object value = take(name)) to = cells<T>(value);
   }
   template <class T>
   void read(const char* name, std::vector<T>& to) {
-    if (const py::object value = take(name)) to = to_vector(value.cast<py::array_t<T>>());
+    if (const py::object value = take(name)) to = cells<T>(value);
   }
   template <class T>
   void read(const char* name, Beside<T>& to) {
@@ -36,22 +42,19 @@ class Reader {
     read(name, cells);
     to = std::move(cells);
   }
-  // Lists of lists, of texts.
-  template <class T>
-  void read_object(const char* name, T& to) {
-    if (const py::object value = take(name)) to = value.cast<T>();
+  // Columns of rows that name them; but for those that were read before.
+  template <class Rows>
+  void read_each(Rows& rows) {
+    Rows::each(
+        [&](const char* name, auto& to) {
+          if (!read_.contains(name)) read(name, to);
+        },
+        rows);
   }
-  template <class E>
-  void read_enum(const char* name, Column<E>& to) {
-    Column<std::underlying_type_t<E>> codes;
-    read(name, codes);
-    for (const auto code : codes) to.push_back(static_cast<E>(code));
-  }
-  template <class E>
-  void read_enum(const char* name, Beside<E>& to) {
-    Column<E> cells;
-    read_enum(name, cells);
-    to = std::move(cells);
+  // What stands under a name; nothing if there is no such name.
+  py::dict part(const char* name) {
+    const py::object value = take(name);
+    return value ? value.cast<py::dict>() : py::dict();
   }
   void finish() const {
     for (const auto& item : values_)
@@ -60,6 +63,19 @@ class Reader {
   }
 
  private:
+  template <class T>
+  static Column<T> cells(const py::object& value) {
+    if constexpr (std::is_enum_v<T>) {
+      Column<T> out;
+      for (const auto code : to_vector(value.cast<py::array_t<std::underlying_type_t<T>>>()))
+        out.push_back(static_cast<T>(code));
+      return out;
+    } else if constexpr (std::is_arithmetic_v<T>) {
+      return to_vector(value.cast<py::array_t<T>>());
+    } else {
+      return value.cast<Column<T>>();
+    }
+  }
   py::object take(const char* name) {
     read_[name] = true;
     return values_.contains(name) ? py::object(values_[name]) : py::object();

@@ -28,7 +28,7 @@ sim::Workload workload_of(const Snapshot& rows, const py::dict& columns) {
   in.read("whole", w.whole);
   in.read("event_time", w.event_time);
   in.read("event_node", w.event_node);
-  in.read_enum("event", w.event);
+  in.read("event", w.event);
   in.read("event_capacity", w.event_capacity);
   in.finish();
   return w;

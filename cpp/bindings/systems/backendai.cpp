@@ -18,29 +18,24 @@ using backendai::Settings;
 Settings settings_of(const py::dict& values) {
   Settings s;
   Reader in(values);
-  const auto code = [&](const char* name, auto& to) {
-    int value = static_cast<int>(to);
-    in.read(name, value);
-    to = static_cast<std::remove_reference_t<decltype(to)>>(value);
-  };
   in.read("enabled", s.enabled);
   in.read("threshold", s.threshold);
-  code("order", s.order);
-  code("mode", s.mode);
+  in.read("order", s.order);
+  in.read("mode", s.mode);
   in.read("unsuited_are_terminated", s.unsuited_are_terminated);
   in.read("keep_containers", s.keep_containers);
   in.read("min_runtime", s.min_runtime);
   in.read("every_session_preempts", s.every_session_preempts);
   in.read("per_agent", s.per_agent);
-  code("selection", s.selection);
+  in.read("selection", s.selection);
   in.read("default_priority", s.default_priority);
   in.read("rank_is_priority", s.rank_is_priority);
-  code("scope", s.scope);
-  code("sequencer", s.sequencer);
+  in.read("scope", s.scope);
+  in.read("sequencer", s.sequencer);
   in.read("inference_preemptible", s.inference_preemptible);
   in.read("minimum_budget", s.minimum_budget);
-  code("victim_cost", s.victim_cost);
-  code("agents", s.agents);
+  in.read("victim_cost", s.victim_cost);
+  in.read("agents", s.agents);
   in.read("resource_order", s.resource_order);
   in.read("reserve_room", s.reserve_room);
   in.read("only_lack_blocks", s.only_lack_blocks);
@@ -57,30 +52,13 @@ RowSettings rows_of(const py::dict& columns, Domains& known) {
   RowSettings r;
   Reader in(columns);
   std::vector<std::optional<std::string>> domains;
-  in.read_object("domain", domains);
+  in.read("domain", domains);
   for (const std::optional<std::string>& name : domains)
     r.domain.push_back(name ? known.emplace(*name, static_cast<Id>(known.size())).first->second
                             : kNoId);
-  in.read("priority", r.priority);
-  in.read("rank", r.rank);
-  in.read("preemptible", r.preemptible);
-  in.read("started", r.started);
-  in.read("refused", r.refused);
-  in.read("preemption_cost", r.preemption_cost);
+  in.read_each(r);
   in.finish();
   return r;
-}
-
-RowSettings row_of(const RowSettings& all, Id row) {
-  RowSettings one;
-  one.priority = cell_of(all.priority, row);
-  one.rank = cell_of(all.rank, row);
-  one.domain = cell_of(all.domain, row);
-  one.preemptible = cell_of(all.preemptible, row);
-  one.started = cell_of(all.started, row);
-  one.refused = cell_of(all.refused, row);
-  one.preemption_cost = cell_of(all.preemption_cost, row);
-  return one;
 }
 
 // What makes its planners: making.h.

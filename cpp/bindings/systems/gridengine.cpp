@@ -13,17 +13,14 @@
 namespace evenhand::bindings {
 namespace from_gridengine {
 
-using gridengine::Asked;
 using gridengine::RowSettings;
 using gridengine::Settings;
 
 Settings settings_of(const py::dict& values) {
   Settings s;
   Reader in(values);
-  std::uint8_t action = static_cast<std::uint8_t>(s.action);
   in.read("automatic", s.automatic);
-  in.read("action", action);
-  s.action = static_cast<Asked>(action);
+  in.read("action", s.action);
   in.read("there", s.there);
   in.read("max_reservation", s.max_reservation);
   in.read("max_preemptees", s.max_preemptees);
@@ -38,7 +35,7 @@ Settings settings_of(const py::dict& values) {
   in.read("managed", s.managed);
   in.read("rerun", s.rerun);
   in.read("has_method", s.has_method);
-  in.read_enum("queue_action", s.queue_action);
+  in.read("queue_action", s.queue_action);
   gridengine::Subordinates& below = s.subordinates;
   in.read("parent", below.parent);
   in.read("most", below.most);
@@ -49,7 +46,7 @@ Settings settings_of(const py::dict& values) {
   in.read("below", below.below);
   in.read("used", below.used);
   in.read("queue_of_pool", below.queue_of_pool);
-  in.read_object("queue_names", below.names);
+  in.read("queue_names", below.names);
   in.read("minimum_budget", s.minimum_budget);
   s.pace = pace_of(in);
   in.finish();
@@ -61,16 +58,14 @@ RowSettings rows_of(const py::dict& columns) {
   Reader in(columns);
   in.read("queue", r.queue);
   in.read("releases", r.releases);
-  Column<std::string> names;
-  in.read_object("job_name", names);
-  r.job_name = std::move(names);
+  in.read("job_name", r.job_name);
   in.finish();
   return r;
 }
 
 void named_in(Reader& in, const char* names, const char* of, gridengine::Memory::Named& to) {
   std::vector<std::variant<Index, std::string>> given;
-  in.read_object(names, given);
+  in.read(names, given);
   for (const auto& name : given)
     to.names.push_back(std::holds_alternative<Index>(name)
                            ? RowName{std::to_string(std::get<Index>(name)), true}
@@ -87,7 +82,7 @@ struct System {
     gridengine::Inputs out{
         snapshot, settings_of(part(given, "settings")), rows_of(part(given, "rows")), {}};
     Reader in(part(given, "memory"));
-    in.read_enum("requested", out.memory.asked);
+    in.read("requested", out.memory.asked);
     in.read("forced", out.memory.forced);
     in.read("preempted_as", out.memory.state);
     named_in(in, "providers", "providers_of", out.memory.providers);

@@ -16,9 +16,9 @@ namespace from_slurm {
 slurm::Partitions partitions_of(const py::dict& values) {
   slurm::Partitions p;
   Reader in(values);
-  in.read_object("names", p.names);
+  in.read("names", p.names);
   in.read("tier", p.tier);
-  in.read_enum("mode", p.mode);
+  in.read("mode", p.mode);
   in.read("grace", p.grace);
   in.read("exempt", p.exempt);
   in.read("suspendable", p.suspendable);
@@ -29,7 +29,7 @@ slurm::Partitions partitions_of(const py::dict& values) {
   in.read("default_time", p.default_time);
   in.read("factor", p.factor);
   in.read("all_nodes", p.all_nodes);
-  in.read_object("nodes", p.nodes);
+  in.read("nodes", p.nodes);
   in.finish();
   return p;
 }
@@ -37,9 +37,9 @@ slurm::Partitions partitions_of(const py::dict& values) {
 slurm::Qualities qualities_of(const py::dict& values) {
   slurm::Qualities q;
   Reader in(values);
-  in.read_object("names", q.names);
+  in.read("names", q.names);
   in.read("rank", q.rank);
-  in.read_enum("mode", q.mode);
+  in.read("mode", q.mode);
   in.read("grace", q.grace);
   in.read("exempt", q.exempt);
   in.read("factor", q.factor);
@@ -80,7 +80,7 @@ slurm::LimitRows limit_rows_of(const py::dict& values) {
   Reader in(values);
   for (std::size_t t = 0; t < kNames.size(); ++t) in.read(kNames[t], rows.of[t]);
   in.read("wall", rows.wall);
-  in.read_object("unread", rows.unread);
+  in.read("unread", rows.unread);
   in.finish();
   return rows;
 }
@@ -88,47 +88,35 @@ slurm::LimitRows limit_rows_of(const py::dict& values) {
 slurm::Limits limits_of(const py::dict& values) {
   slurm::Limits l;
   Reader in(values);
-  py::dict qos, associations;
   in.read("any", l.any);
-  in.read_object("measures", l.measures);
-  in.read("qos", qos);
-  in.read("associations", associations);
+  in.read("measures", l.measures);
+  l.qos = limit_rows_of(in.part("qos"));
+  l.associations = limit_rows_of(in.part("associations"));
   in.read("partition_qos", l.partition_qos);
   in.read("over_partition", l.over_partition);
   in.read("association_of", l.association_of);
   in.read("parent", l.parent);
   in.finish();
-  l.qos = limit_rows_of(qos);
-  l.associations = limit_rows_of(associations);
   return l;
 }
 
 slurm::Settings settings_of(const py::dict& values) {
   slurm::Settings s;
   Reader in(values);
-  int release = 0, type = 0, selection = 0;
-  int mode = 0;
-  py::dict partitions, qualities, weights, limits;
+  slurm::Release release{};
   in.read("release", release);
-  s.rules = slurm::rules_of(static_cast<slurm::Release>(release));
-  in.read("type", type);
-  in.read("mode", mode);
+  s.rules = slurm::rules_of(release);
+  in.read("type", s.type);
+  in.read("mode", s.mode);
   in.read("requeue", s.requeue);
   in.read("partition", s.partition);
-  in.read("partitions", partitions);
-  in.read("qos", qualities);
-  in.read("weights", weights);
+  s.partitions = partitions_of(in.part("partitions"));
+  s.qualities = qualities_of(in.part("qos"));
+  s.weights = weights_of(in.part("weights"));
   in.read("node_weights", s.node_weights);
-  in.read("limits", limits);
+  s.limits = limits_of(in.part("limits"));
   in.read("suspend_frees", s.suspend_frees);
-  s.mode = static_cast<slurm::PreemptMode>(mode);
-  s.partitions = partitions_of(partitions);
-  s.qualities = qualities_of(qualities);
-  s.weights = weights_of(weights);
-  s.limits = limits_of(limits);
-  in.read("selection", selection);
-  s.type = static_cast<slurm::PreemptType>(type);
-  s.selection = static_cast<slurm::Selection>(selection);
+  in.read("selection", s.selection);
   in.read("gang", s.gang);
   in.read("within", s.within);
   in.read("priority", s.priority);
@@ -162,9 +150,7 @@ slurm::Settings settings_of(const py::dict& values) {
   in.read("bf_one_resv_per_job", s.passes.bf_one_resv_per_job);
   in.read("backoff", s.backoff);
   in.read("minimum_budget", s.minimum_budget);
-  int cost = 0;
-  in.read("victim_cost", cost);
-  s.victim_cost = static_cast<VictimCost>(cost);
+  in.read("victim_cost", s.victim_cost);
   s.pace = pace_of(in);
   in.finish();
   return s;
@@ -173,37 +159,9 @@ slurm::Settings settings_of(const py::dict& values) {
 slurm::JobRows rows_of(const py::dict& columns) {
   slurm::JobRows j;
   Reader in(columns);
-  in.read("requeue", j.requeue);
-  in.read("exclusive", j.exclusive);
-  in.read("expedited", j.expedited);
-  in.read("cancelled", j.cancelled);
-  in.read("eligible", j.eligible);
-  in.read("accrue", j.accrue);
-  in.read("time_min", j.time_min);
-  in.read("site", j.site);
-  in.read("nice", j.nice);
-  in.read("preemption_cost", j.preemption_cost);
-  in.read("cpus_per_task", j.cpus_per_task);
-  in.read("max_nodes", j.max_nodes);
+  in.read_each(j);
   in.finish();
   return j;
-}
-
-slurm::JobRows row_of(const slurm::JobRows& all, Id row) {
-  slurm::JobRows one;
-  one.requeue = cell_of(all.requeue, row);
-  one.exclusive = cell_of(all.exclusive, row);
-  one.expedited = cell_of(all.expedited, row);
-  one.cancelled = cell_of(all.cancelled, row);
-  one.eligible = cell_of(all.eligible, row);
-  one.accrue = cell_of(all.accrue, row);
-  one.time_min = cell_of(all.time_min, row);
-  one.site = cell_of(all.site, row);
-  one.nice = cell_of(all.nice, row);
-  one.preemption_cost = cell_of(all.preemption_cost, row);
-  one.cpus_per_task = cell_of(all.cpus_per_task, row);
-  one.max_nodes = cell_of(all.max_nodes, row);
-  return one;
 }
 
 // What makes its planners: making.h.

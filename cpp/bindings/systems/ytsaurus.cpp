@@ -74,7 +74,7 @@ ytsaurus::Memory memory_of(const py::dict& columns) {
   ytsaurus::Memory m;
   Reader in(columns);
   in.read("since", m.clocks.since);
-  in.read_enum("starvation", m.clocks.starvation);
+  in.read("starvation", m.clocks.starvation);
   in.read("last_preemptive", m.last_preemptive);
   in.read("overcommitted_since", m.overcommitted_since);
   m.victims = victims_of(in);
@@ -108,13 +108,9 @@ Settings settings_of(const py::dict& values, const FairShareOptions& fair_share)
   in.read("one_start_per_heartbeat", s.one_start_per_heartbeat);
   in.read("priority_from_ancestors", s.priority_from_ancestors);
   in.read("allow_preemption_from_starving", s.allow_preemption_from_starving);
-  int selection = static_cast<int>(s.victim_selection);
-  in.read("victim_selection", selection);
-  s.victim_selection = static_cast<VictimSelection>(selection);
+  in.read("victim_selection", s.victim_selection);
   in.read("minimum_budget", s.minimum_budget);
-  int cost = static_cast<int>(s.victim_cost);
-  in.read("victim_cost", cost);
-  s.victim_cost = static_cast<VictimCost>(cost);
+  in.read("victim_cost", s.victim_cost);
   in.read("freed_room_at_once", s.freed_room_at_once);
   in.read("infinite_limits_overcommit", s.infinite_limits_overcommit);
   in.read("check_starvation", s.check_starvation);

@@ -17,7 +17,7 @@ namespace from_yunikorn {
 yunikorn::RowSettings rows_of(const py::dict& columns, std::size_t width) {
   yunikorn::RowSettings r;
   Reader in(columns);
-  in.read_enum("policy", r.policy);
+  in.read("policy", r.policy);
   in.read("priority_fence", r.priority_fence);
   in.read("offset", r.offset);
   in.read("delay", r.delay);

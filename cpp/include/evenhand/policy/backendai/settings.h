@@ -60,15 +60,19 @@ struct RowSettings {
       Absent(std::uint8_t{0});  // or the Outcome that keeps it out of the queue
   Beside<Index> preemption_cost = Absent(Index{1});
 
+  // Each column with its name, of one or of several of these at once.
+  static void each(auto&& visit, auto&... of) {
+    visit("priority", of.priority...);
+    visit("rank", of.rank...);
+    visit("domain", of.domain...);
+    visit("preemptible", of.preemptible...);
+    visit("started", of.started...);
+    visit("refused", of.refused...);
+    visit("preemption_cost", of.preemption_cost...);
+  }
   // Settings of rows that came or changed, or are put without any.
-  void put(std::span<const Id> of, const RowSettings& cells) {
-    priority.put(of, cells.priority);
-    rank.put(of, cells.rank);
-    domain.put(of, cells.domain);
-    preemptible.put(of, cells.preemptible);
-    started.put(of, cells.started);
-    refused.put(of, cells.refused);
-    preemption_cost.put(of, cells.preemption_cost);
+  void put(std::span<const Id> rows, const RowSettings& cells) {
+    each([&](const char*, auto& to, const auto& from) { to.put(rows, from); }, *this, cells);
   }
 };
 

@@ -163,18 +163,24 @@ struct JobRows {
   Beside<Index> cpus_per_task = Absent(Index{1});  // with memory by cpu
   Beside<Index> max_nodes = Absent(Index{1});      // that it might have, though it asks for one
 
+  // Each column with its name, of one or of several of these at once.
+  static void each(auto&& visit, auto&... of) {
+    visit("requeue", of.requeue...);
+    visit("exclusive", of.exclusive...);
+    visit("expedited", of.expedited...);
+    visit("cancelled", of.cancelled...);
+    visit("eligible", of.eligible...);
+    visit("accrue", of.accrue...);
+    visit("time_min", of.time_min...);
+    visit("site", of.site...);
+    visit("nice", of.nice...);
+    visit("preemption_cost", of.preemption_cost...);
+    visit("cpus_per_task", of.cpus_per_task...);
+    visit("max_nodes", of.max_nodes...);
+  }
   // Settings of rows that came or changed, or are put without any.
-  void put(std::span<const Id> of, const JobRows& cells) {
-    requeue.put(of, cells.requeue);
-    for (const auto column : {&JobRows::exclusive, &JobRows::expedited, &JobRows::cancelled})
-      (this->*column).put(of, cells.*column);
-    for (const auto column : {&JobRows::eligible, &JobRows::accrue, &JobRows::time_min})
-      (this->*column).put(of, cells.*column);
-    for (const auto column : {&JobRows::site, &JobRows::nice})
-      (this->*column).put(of, cells.*column);
-    for (const auto column :
-         {&JobRows::preemption_cost, &JobRows::cpus_per_task, &JobRows::max_nodes})
-      (this->*column).put(of, cells.*column);
+  void put(std::span<const Id> rows, const JobRows& cells) {
+    each([&](const char*, auto& to, const auto& from) { to.put(rows, from); }, *this, cells);
   }
 };
 
