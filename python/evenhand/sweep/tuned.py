@@ -159,8 +159,8 @@ class Tuned(Tabular):
 
     def _held_text(self) -> str:
         """Say whether the bounds hold in what was held out, and in which of its windows."""
-        rows = [*self.windows["holds"]]
-        keep, broken, unknown = (sum(row is of for row in rows) for of in (True, False, None))
+        rows = [None if row is None else bool(row) for row in self.windows["holds"]]
+        keep, broken, unknown = map(rows.count, (True, False, None))
         whole = [str(b) for b in self.bounds if not b.holds(self.check)]
         said = (
             f"over the whole of it {' and '.join(whole)} {'are' if whole[1:] else 'is'} broken"

@@ -221,7 +221,7 @@ def tune(
     changed = applied(job.snapshot, of.policy_of(point), point)
     check = measure(result, warm_up=split - begin)
     held = _windows(result, judge, _edges(split, end, windows), names, end)
-    rows = [row for row in held["holds"] if row is not None]
+    rows = [bool(row) for row in held["holds"] if row is not None]
     return Tuned(
         settings={name: of.shown(name, [point])[0] for name in point},
         snapshot=changed[0],

@@ -228,3 +228,15 @@ def test_a_goal_that_cannot_be_measured_in_a_window_tells_nothing() -> None:
     assert math.isnan(judge.within({"waiting.p95": math.nan, "flaps": 3}))
     assert judge.strain({"waiting.p95": math.nan, "flaps": 3}) == math.inf
     assert judge.within({"waiting.p95": 1, "flaps": math.nan}) == 0.2
+
+
+def test_windows_that_keep_and_break_bounds_are_counted_where_all_can_be_measured() -> None:
+    options: dict[str, Any] = {"sampler": "random", "points": 4, "windows": 4}
+    seen = sorted(tuned(goal="utilisation.cpu > 0.1", **options).windows["utilisation.cpu"].tolist())
+    assert seen[0] < seen[-1] < 1.1
+    least = round((seen[0] + seen[-1]) / 2, 6)
+    found = tuned(goal=f"utilisation.cpu > {least}", **options)
+    keep = sum(value > least for value in found.windows["utilisation.cpu"].tolist())
+    assert 0 < keep < 4
+    assert f"; of its 4 windows {keep} keep all bounds, {4 - keep} break one or more\n" in repr(found)
+    assert (type(found.sure), found.sure) == (float, keep / 4)
