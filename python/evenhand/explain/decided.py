@@ -43,7 +43,7 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
     lacking = f"{facts.amounts(lacks)} more is needed there" if lacks else "all of it was needed"
     if not needed:
         what = "of this node " if decision.node is not None else ""
-        lacking = f"it leaves with the rest of its operation, though nothing {what}is used,"
+        lacking = f"its operation leaves as a whole, though nothing {what}is used,"
     fields = {
         "allocation": f"allocation {name_of(decision.allocation)}",
         "operation": name_of(decision.operation),

@@ -194,6 +194,8 @@ class Facts:
         now, units = self.snapshot.now, self.snapshot.units
         pairs = []
         for name, value in values.items():
+            if name == "now":  # instants say how far they are from it
+                continue
             key, text = name_of(name.replace("_of_", " of ")), written.named(name, value, now, units)
             pairs.append(text if text.startswith(f"{key} ") else f"{key} {text}")  # pool pool p
         return ", ".join(pairs)

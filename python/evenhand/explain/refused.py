@@ -157,10 +157,12 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
     reserved = rows_of(facts, "request", row, "reserve")
     if reserved and verdict in ("", "waits_for_victims"):
         verdict = "waits_for_victims"
-        kept = [_kept_for(facts, one) for one in reserved]
         if first == alone:
+            kept = [_kept_for(facts, one) for one in reserved]
             first = _because(first, kept.pop(0))
-        said += [Claim(verdict, one) for one in kept]
+            said += [Claim(verdict, one) for one in kept]
+        else:  # what it waits for has been said
+            said.append(Claim(verdict, _kept_on(facts, reserved)))
     elif not verdict:
         verdict = "not_considered"
         unseen = told_of_unseen(facts, "request", row)
@@ -239,6 +241,14 @@ def _kept_for(facts: Facts, row: int) -> str:
     return f"It waits for {where}, where it fits once {listed(victims)} {leave} left."
 
 
+def _kept_on(facts: Facts, rows: list[int]) -> str:
+    """Say where room is kept for a request, by the decisions that keep it."""
+    nodes = list(dict.fromkeys(facts.plan.decisions[row].node for row in rows))
+    if None in nodes:
+        return "Room is kept for it in the cluster."
+    return f"Room is kept for it on node{'s' * (len(nodes) > 1)} {listed(nodes)}."
+
+
 def _outcomes(
     facts: Facts, what: Literal["request", "allocation"], row: int, operation: int, verdict: str = ""
 ) -> tuple[list[dict[str, Any]], list[Claim], str, int]:
@@ -287,8 +297,8 @@ def _outcomes(
             asks = f" for {told.asks}" if told.asks else ""
             because = f"{asks}: {told.text}{_nearest(len(rows))}."
         else:
-            asks = f": so for {told.asks}" if told.asks else ""
-            found.append(Claim(code, sentence(told.text + asks + _nearest(len(rows))), every))
+            asks = f"for {told.asks}: " if told.asks else ""
+            found.append(Claim(code, sentence(asks + told.text + _nearest(len(rows))), every))
         found += [Claim(code, sentence(one), told.numbers) for one in told.sentences]
     if said > _MOST:
         found.append(Claim("more", f"{said - _MOST} more kinds of outcomes are in looked_at."))

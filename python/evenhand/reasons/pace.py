@@ -43,7 +43,7 @@ PACED: Final[tuple[Reason, ...]] = (
     Reason(
         "victims_spared",
         "request",
-        "{node} would have room for it if no victim were spared by the pace; {missing} is missing so",
+        "{node} would have room for it if no victim were spared by the pace; as it is, {missing} is missing",
         "What could make room for it may be preempted, but for the policy's `pace`.",
     ),
 )

@@ -212,7 +212,7 @@ def met(case: Case, code: str) -> dict[str, Any]:
 def until(case: Case, code: str, instant: float, key: str | None = None, value: object = None) -> bool:
     """Whether an outcome (with such a number) is not met at an instant, and is met just before."""
 
-    def there(now: float) -> bool:
+    def there(now: float, value: object = None) -> bool:
         found = case.outcomes(case.again(case.at(now)))
         return any(
             one["outcome"] == code
@@ -221,4 +221,4 @@ def until(case: Case, code: str, instant: float, key: str | None = None, value: 
             for one in found
         )
 
-    return not there(instant) and there(instant - QUANTUM)
+    return not there(instant, value) and there(instant - QUANTUM)

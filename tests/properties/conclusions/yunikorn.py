@@ -79,6 +79,8 @@ def _without_the_maximum(case: Case) -> Conclusions:
         def change(data: Data) -> None:
             row = case.row(data, "pools", queue)
             row["limits"] = {} if limits is None else {**row.get("limits", {}), **limits}
+            if limits is not None:
+                data["requests"] = [case.row(data, "requests", case.said.name)]
 
         found = case.outcomes(case.again(change))
         code = "limits_of_operation_or_pool"
@@ -88,7 +90,10 @@ def _without_the_maximum(case: Case) -> Conclusions:
         return
     yield "its max", lambda: not named(None)
     told = met(case, "limits_of_operation_or_pool")
-    if case.row(case.data, "requests", case.said.name).get("count", 1) == 1:
+    # Where nothing else was decided: then no other request need be there.
+    within = all(told["used"][r] <= most for r, most in told["max"].items())
+    once = case.row(case.data, "requests", case.said.name).get("count", 1) == 1
+    if once and within and not len(case.plan.decisions):
         least, below_it = case.just_over(told, "max", "leaving")
         yield "the least max", lambda: not named(least) and named(below_it)
 

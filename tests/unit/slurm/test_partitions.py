@@ -57,7 +57,7 @@ def test_the_next_is_tried_where_there_are_no_eligible_victims() -> None:
     full = {f"j{i}": ("high", [i], 4) for i in (1, 2, 3, 4)}
     plan = waits("low,half", full)
     assert [(r.request, r.rule) for r in plan.refusals] == [("p-r", "no_eligible_victims")]
-    assert "it is tried next in low (tier 1)" in plan.why_not("p-r").text
+    assert "tried next in low (tier 1)" in plan.why_not("p-r").text
 
 
 def test_what_was_started_is_where_it_has_its_nodes() -> None:

@@ -239,7 +239,7 @@ def test_what_leaves_with_the_rest_of_its_session_is_told_so() -> None:
     ]
     made = plan(data)
     assert made.why("b-2").summary.startswith(
-        "Allocation b-2 of operation b leaves node n2: it leaves with the rest of its operation, though"
+        "Allocation b-2 of operation b leaves node n2: its operation leaves as a whole, though"
         " nothing of this node is used, for request u-r of u"
     )
 

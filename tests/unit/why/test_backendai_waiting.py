@@ -139,8 +139,8 @@ def test_what_spares_all_that_runs_is_counted() -> None:
     data = of(of(group(), "operations", "a", priority=7), "operations", "b", kind="system")
     assert waits(data) == (
         "2 cpu is missing on the node that comes nearest, and nothing that runs may be preempted for its"
-        " priority"
-        " (50): 1 of these sessions has a priority above preemptible_priority (5), 1 has the kind system."
+        " priority (50): 1 of the sessions that run has a priority above preemptible_priority (5), 1 has the"
+        " kind system."
     )
 
 

@@ -238,7 +238,7 @@ def test_a_victim_is_told_by_which_values_it_was_chosen() -> None:
     told = plan.why("lowa0")
     assert told.summary == (
         "Allocation lowa0 of operation low leaves node h: 1 slots more is needed there for request highr0 of"
-        " high, which does not start soon enough without preemption; at priority 0.9 or above operation low,"
+        " high, which does not start soon enough without preemption; at priority 0.9 or above, operation low,"
         " which has 0.1, could not be preempted for operation high."
     )
     expected = {

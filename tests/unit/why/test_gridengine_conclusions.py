@@ -65,7 +65,7 @@ def test_the_priority_at_which_a_job_would_not_leave_is_exact(
     said = grid(waits, 0.1, preemption_distance=1).why("10-a").summary
     named = said.partition("; at priority ")[2].partition(" ")[0]
     assert float(named) == waits
-    assert said.endswith(" or above operation 10, which has 0.1, could not be preempted for operation 20.")
+    assert said.endswith(" or above, operation 10, which has 0.1, could not be preempted for operation 20.")
     holds = waits if towards is None else math.nextafter(waits, towards)
     assert taken(grid(waits, holds, preemption_distance=1)) == ({"10-a"} if goes else set())
 

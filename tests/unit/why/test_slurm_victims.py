@@ -40,7 +40,8 @@ def test_a_victim_reads_the_tiers_its_place_and_its_mode() -> None:
     said = {"tier_of_b": 1, "tier_of_p": 10, "place": 1, "candidates": 2, "victim_jobs": 1, "tier": 1}
     assert said.items() <= why.numbers.items()
     assert (
-        "it is wanted as number 1 (the lowest tier first, then the fewest nodes; it has 1 and 1)" in why.text
+        "it is wanted as number 1 (the lowest tier first, then the fewest nodes; its tier is 1, on 1 node)"
+        in why.text
     )
     assert "Its job is cancelled: `PreemptMode` of the cluster is CANCEL; `GraceTime` of" in why.text
 
@@ -117,7 +118,7 @@ def test_what_leaves_with_the_rest_of_its_job_is_still_told_so() -> None:
     jobs = {"wide": LOW, "p": HIGH}
     runs = [("wide", "n1", 4, {}), ("wide", "n2", 4, {})]
     why = plan_of(cluster(FULL, jobs, runs, {"p": 4}), CANCEL).why("wide@n2")
-    assert "it leaves with the rest of its operation, though nothing of this node is used" in why.summary
+    assert "its operation leaves as a whole, though nothing of this node is used" in why.summary
 
 
 def test_all_together_are_not_enough() -> None:

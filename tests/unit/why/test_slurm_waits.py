@@ -176,7 +176,7 @@ def test_the_partition_of_a_turn_is_told_of_a_job_that_waits_in_several(
     why = plan.why_not("p-r")
     if asked == "mid":
         assert why.code == "no_eligible_victims"
-        assert ": in partition mid there is too little free room, and the job that runs" in why.summary
+        assert ": in partition mid, there is too little free room, and the job that runs" in why.summary
         assert why.numbers["partition"] == "mid"
         spared = plan.why_not("c@n1")
         assert spared.numbers == {"tier_of_c": 10, "tier_of_p": 5}

@@ -109,8 +109,8 @@ def test_an_ask_that_may_not_preempt_yet_says_since_when_and_from_when_it_may() 
 def test_an_ask_beyond_its_guarantee_says_what_it_is_owed() -> None:
     plan = planned(cluster(requests=[{**ONE, "resources": {"cpu": 3}}]), per_ask())
     assert asked(plan).endswith(
-        "guarantees owe its queue prod 2 cpu more, less than it asks for, and even if all left that may leave"
-        " it would not be within them."
+        "its queue prod may have 2 cpu more within guarantees, less than it asks for, and it would not be"
+        " within them even if all left that may leave."
     )
     bare = cluster(pools=[{"name": "dev"}, {"name": "prod"}])
     assert asked(planned(bare, per_ask())).endswith(
@@ -215,7 +215,7 @@ def test_shotgun_says_of_each_why_it_stays() -> None:
     kept = plan.why("d0")
     assert kept.code == "queue_keeps_it"
     assert kept.summary == (
-        "Allocation d0 of operation d on node n was not preempted: for what other queues claim queue dev"
+        "Allocation d0 of operation d on node n was not preempted: for what other queues claim, queue dev"
         " keeps what it is owed: it uses 2 cpu, its guarantee is 2 cpu and its ideal share 2 cpu."
     )
 

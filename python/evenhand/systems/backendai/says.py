@@ -57,7 +57,7 @@ def _stood(phrase: str, **where: object) -> tuple[Clause, ...]:
     """Return clauses that count sessions: the first of them says what is counted."""
     return tuple(
         Clause(f"{{count}}{of} {verb} {phrase}", where={**where, **one, **first})
-        for of, first in ((" of these sessions", {"first": True}), ("", {}))
+        for of, first in ((" of the sessions that run", {"first": True}), ("", {}))
         for verb, one in (("has", {"count": 1}), ("have", {}))
     )
 
@@ -269,7 +269,11 @@ SAYS: Final = {
     ),
     ("part", "numbered"): (Clause("", _PLACE),),
     ("part", "placed"): (
-        Clause("; it was number {place} of {candidates} candidates{chosen_node:part} ({order:part})", _PLACE),
+        Clause(
+            "; it was number {place} of {candidates} {candidates:one candidate|candidates}{chosen_node:part}"
+            " ({order:part})",
+            _PLACE,
+        ),
     ),
     ("part", "chosen_node"): (Clause(" on the node that was chosen", where={"victim_area": "agent"}),),
     ("part", "order"): (
@@ -421,14 +425,14 @@ SAYS: Final = {
         Clause("{lacks_there} more is needed there"),
         Clause("{lacks_in_all} more is needed in the cluster"),
         Clause(
-            "it leaves with the rest of its operation, though there is room enough on this node,",
+            "its operation leaves as a whole, though there is room enough on this node,",
             where={"uses_node": 1},
         ),
         Clause(
-            "it leaves with the rest of its operation, though nothing of this node is used,",
+            "its operation leaves as a whole, though nothing of this node is used,",
             where={"uses_node": 0},
         ),
-        Clause("it leaves with the rest of its operation,"),
+        Clause("its operation leaves as a whole,"),
     ),
     ("order", "lower_priority"): (
         Clause(
@@ -442,7 +446,10 @@ SAYS: Final = {
         Clause(" and began at {began}", ("began",), {"preemption_order": ("oldest", "newest")}),
     ),
     ("part", "number"): (
-        Clause(", number {place} of {candidates} candidates{chosen_node:part}", ("place", "candidates")),
+        Clause(
+            ", number {place} of {candidates} {candidates:one candidate|candidates}{chosen_node:part}",
+            ("place", "candidates"),
+        ),
     ),
     ("selection", "lower_priority"): (
         Clause(

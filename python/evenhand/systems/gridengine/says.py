@@ -157,7 +157,7 @@ SAYS: Final = {
         ),
         Clause("{without:part}on {node}{closest:part} {missing} is missing for {what:part}"),
     ),
-    ("part", "without"): (Clause("without them, ", where={"outcome": "waits_for_victims"}),),
+    ("part", "without"): (Clause("until then, ", where={"outcome": "waits_for_victims"}),),
     ("part", "closest"): (Clause(", which comes closest,", where={"tried_several": 1}),),
     ("part", "what"): (
         Clause("request {other} of the same job", (("other_request", "other"),)),
@@ -199,7 +199,7 @@ SAYS: Final = {
         "stands in a pool that would give more than its `max_victims_per_hour`",
         "stand in a pool that would give more than its `max_victims_per_hour`",
     ),
-    ("part", "reserved"): (Clause("room is reserved for it on {reserved_on} from {since} on"),),
+    ("part", "reserved"): (Clause("room is reserved for it on {reserved_on:nodes} from {since} on"),),
     ("part", "unreserved"): (
         Clause(
             "it asks for no reservation, so no room is planned and no job is preempted for it",
@@ -288,8 +288,7 @@ SAYS: Final = {
     ("allocation", "not_lower_priority"): (
         Clause(
             "its job's priority {priority:beside beneficiary_priority} is not lower than"
-            " {beneficiary_priority:beside priority} of {asker:part}, for which jobs to preempt were looked"
-            " for",
+            " {beneficiary_priority:beside priority} of {asker:part}, which looked for jobs to preempt",
             (("priority_of_{operation}", "priority"), ("priority_of_{asks}", "beneficiary_priority")),
         ),
     ),
@@ -370,7 +369,7 @@ SAYS: Final = {
     **{
         ("victim", code): (
             Clause(
-                "; at priority {beneficiary_priority:exact} or above operation {operation}, which has"
+                "; at priority {beneficiary_priority:exact} or above, operation {operation}, which has"
                 " {priority:exact}, could not be preempted for operation {asks}",
                 ("priority", "beneficiary_priority"),
                 then=("distance", "order", "action", "leave", "grace"),

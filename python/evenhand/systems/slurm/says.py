@@ -12,7 +12,7 @@ __all__ = ["SAYS"]
 
 _WITHOUT = "even if all gave way that may be preempted for it, "
 _MISSING = " would be missing"
-_IN_ORDER = "taken in that order until it fits"
+_IN_ORDER = "taken in that order until the request fits"
 _IN_TURN, _ITS_TURN = (("partition", "turn"),), (("partition_of_{asks}", "turn"),)
 _PLACED, _FATE = ("placed_on",), ("fate",)
 _COUNTED = ("place", "candidates", ("victim_jobs", "victims"))
@@ -52,7 +52,7 @@ SAYS: Final = {
     **LETTERS,
     ("part", "asked"): (Clause("request {request:name} of operation {asks}"),),
     # In which of several partitions.
-    ("part", "in_turn"): (Clause("in partition {turn} ", _IN_TURN),),
+    ("part", "in_turn"): (Clause("in partition {turn}, ", _IN_TURN),),
     ("part", "is_in_turn"): (Clause("", _IN_TURN),),
     ("part", "there"): (Clause(" in partition {turn}", _ITS_TURN),),
     ("part", "its_partition"): (Clause("partition {partition}"), Clause("no partition")),
@@ -427,7 +427,8 @@ SAYS: Final = {
         ),
         *(
             Clause(
-                f"the lowest {by} first, then the fewest nodes; it has {{rank:name}} and {{nodes}}",
+                f"the lowest {by} first, then the fewest nodes; its {by} is {{rank:name}}, on {{nodes}}"
+                " {nodes:one node|nodes}",
                 ((by, "rank"), "nodes"),
                 where,
             )
@@ -442,7 +443,8 @@ SAYS: Final = {
                 ("the fewest", {"victim_selection": "minimum", "victim_cost": "victims"}),
                 ("the cheapest by `victim_cost` {victim_cost}", {"victim_selection": "minimum"}),
                 (
-                    _IN_ORDER + ", and reordered (`reorder_count` is {reorder_count:name})",
+                    _IN_ORDER
+                    + ", and reordered {reorder_count:name} {reorder_count:one time|times} (`reorder_count`)",
                     {"victim_selection": "reorder"},
                 ),
                 ("all that run on the chosen nodes", {"victim_selection": "test_only"}),

@@ -72,7 +72,7 @@ def tier_and_qos(snapshot: Snapshot, s: SlurmSettings, row: int) -> str:
     if partition.State != "UP":
         words[-1] += f", which is {partition.State}"
     words += [
-        f"it is tried next in {clean(other)} (tier {jobs.partitions[other].PriorityTier})"
+        f"tried next in {clean(other)} (tier {jobs.partitions[other].PriorityTier})"
         for other in jobs.further(row)
     ]
     if quality is not None:

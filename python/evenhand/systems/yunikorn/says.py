@@ -163,8 +163,8 @@ SAYS: Final = {
             {"guaranteed": 0},
         ),
         Clause(
-            "guarantees owe its queue {queue:name} {owes} more, less than it asks for, and even if all left"
-            " that may leave it would not be within them",
+            "its queue {queue:name} may have {owes} more within guarantees, less than it asks for, and it"
+            " would not be within them even if all left that may leave",
             ("queue", "owed"),
         ),
         Clause("its queue {queue:name} has no guarantee of what it asks for", ("queue",)),
@@ -235,19 +235,19 @@ SAYS: Final = {
     ),
     ("allocation", "queue_keeps_it"): (
         Clause(
-            f"for {{asked:part}} queue {{queue:name}} gives nothing: {_KEEPS}, and dead_zone {{dead_zone}}"
+            f"for {{asked:part}}, queue {{queue:name}} gives nothing: {_KEEPS}, and dead_zone {{dead_zone}}"
             " keeps as much more",
             ("queue", "used", "guaranteed", "dead_zone"),
             {"in_dead_zone": 1},
         ),
         Clause(
-            "for {asked:part} queue {queue:name}, of which both are, would have less than it is owed: it uses"
-            " {used:beside guaranteed}, and its guarantee is {guaranteed:beside used}",
+            "for {asked:part}, queue {queue:name}, of which both are, would have less than it is owed: it"
+            " uses {used:beside guaranteed}, and its guarantee is {guaranteed:beside used}",
             ("queue", "used", "guaranteed"),
             {"shared": 1},
         ),
         Clause(
-            f"for {{asked:part}} queue {{queue:name}} keeps what it is owed: {_KEEPS} and its ideal share"
+            f"for {{asked:part}}, queue {{queue:name}} keeps what it is owed: {_KEEPS} and its ideal share"
             " {ideal:beside used}",
             ("queue", "used", "guaranteed", "ideal"),
         ),
