@@ -24,6 +24,7 @@ __all__ = [
     "Change",
     "Conclusions",
     "Data",
+    "NotTriedError",
     "Tried",
     "below",
     "met",
@@ -151,6 +152,10 @@ class Case:
         return sum(d.action == "start" and str(d.request) == self.name for d in plan.decisions)
 
 
+class NotTriedError(Exception):
+    """After the change something else decides before what was to be tried."""
+
+
 Conclusions = Iterator[tuple[str, Callable[[], bool]]]
 """What is changed, and whether the conclusion holds then."""
 
@@ -194,7 +199,7 @@ def tried(plan: Plan) -> Iterator[Tried]:
                     for kind, holds in function(case):
                         try:
                             yield Tried(f"{code}: {kind}", holds(), said.summary, case)
-                        except InputError:
+                        except (InputError, NotTriedError):
                             continue
 
 

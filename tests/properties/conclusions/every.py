@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from tests.properties.conclusions.case import Case, Conclusions, Data, tries, until
+from tests.properties.conclusions.case import QUANTUM, Case, Conclusions, Data, NotTriedError, tries, until
 
 __all__: list[str] = []
 
 _PACE = ("max_victims_per_hour", "immune_hours", "victim_cooldown", "spare_if_ran_less_than")
 
 _SPARED = ("ran_too_short", "victim_cooldown", "spared_run_time", "pool_immune", "pool_victims_per_hour")
+
+#: Of what might leave.
+_OPEN = ("taken", "no_start_in_stage", "spared_fits_without", "given_back", "frees_nothing_useful")
 
 _SYSTEMS = ("ytsaurus", "yunikorn", "backendai", "slurm", "gridengine")
 
@@ -51,6 +54,14 @@ def _fits_once_they_have_left(case: Case) -> Conclusions:
         yield "it fits once they have left", lambda: case.starts(case.once_gone()) > 0
 
 
+def _spared_until(case: Case, code: str, instant: float, owner: str | None, value: object) -> bool:
+    """As `until`; not tried where just before no stage comes as far as the pace."""
+    plan = case.again(case.at(instant - QUANTUM))
+    if not case.leaves(plan) and not case.barred(plan, *_SPARED, *_OPEN):
+        raise NotTriedError
+    return until(case, code, instant, owner, value)
+
+
 def _until_when(case: Case) -> Conclusions:
     """From that instant on it is not spared for that, and just before it is."""
     for one in case.said.looked_at:
@@ -60,7 +71,7 @@ def _until_when(case: Case) -> Conclusions:
             if one["outcome"] in _SPARED and (instant := told.get(name)) is not None and not counts:
                 owner = next((key for key in ("immune", "pool") if key in told), None)
                 tried = (one["outcome"], instant, owner, told.get(owner))
-                yield name, lambda tried=tried: until(case, *tried)
+                yield name, lambda tried=tried: _spared_until(case, *tried)
 
 
 for _system in _SYSTEMS:
