@@ -423,8 +423,10 @@ py::dict handed_columns(std::span<const ClusterState::TakenRoom> handed, std::si
 
 namespace {
 
-py::dict named(const Facts& facts) {
-  const auto values = [](const auto& pairs, auto&& as) {
+// `none` is shared: most kinds are empty.
+py::dict named(const Facts& facts, const py::dict& none) {
+  const auto values = [&none](const auto& pairs, auto&& as) {
+    if (pairs.empty()) return none;
     py::dict out;
     for (const auto& [name, value] : pairs) out[name] = as(value);
     return out;
@@ -438,15 +440,13 @@ py::dict named(const Facts& facts) {
   out["allocations"] = values(facts.allocations, plain);
   out["pools"] = values(facts.pools, plain);
   out["hosts"] = values(facts.hosts, plain);
-  const auto several = [](const Column<Id>& rows) {
-    return to_array(std::vector<Id>(rows.begin(), rows.end()));
+  const auto several = [](const auto& rows) {
+    return to_array(std::vector(rows.begin(), rows.end()));
   };
   out["nodes"] = values(facts.nodes, several);
   out["slots"] = values(facts.slots, several);
   out["jobs"] = values(facts.jobs, several);
-  out["amounts"] = values(facts.amounts, [](const Column<Amount>& row) {
-    return to_array(std::vector<Amount>(row.begin(), row.end()));
-  });
+  out["amounts"] = values(facts.amounts, several);
   out["words"] = values(facts.words, plain);
   out["lists"] = values(facts.lists, [](const auto& words) { return py::cast(words); });
   out["settings"] = values(facts.settings, [](const auto& row) { return py::cast(row); });
@@ -459,9 +459,10 @@ py::dict event_columns(const Recorder& recorder, std::size_t width) {
   const std::vector<Event>& events = recorder.events;
   py::dict out;
   py::list facts;
-  for (const Event& e : events) facts.append(named(e.facts));
+  const py::dict none;
+  for (const Event& e : events) facts.append(named(e.facts, none));
   out["facts"] = std::move(facts);
-  out["unseen"] = named(recorder.unseen);
+  out["unseen"] = named(recorder.unseen, none);
   out["stood"] = to_array(std::vector<Index>(recorder.stood.begin(), recorder.stood.end()));
   const auto column = [&](const char* name, auto&& value) {
     std::vector<std::decay_t<decltype(value(events[0]))>> values;

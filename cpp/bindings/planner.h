@@ -1,8 +1,10 @@
 // A planner of any system as Python sees it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -73,6 +75,7 @@ class BoundPlanner {
   py::object shares() const;
   py::object fair_shares() const;
   std::optional<Time> next_due() const;
+  std::int64_t recorded() const noexcept { return recordings_; }
   std::size_t memory_bytes() const { return planner_->memory_bytes(); }
 
  private:
@@ -90,6 +93,9 @@ class BoundPlanner {
   std::vector<Trigger::Command> commands_;
   Trigger trigger_;
   std::optional<std::vector<Group>> groups_;  // of a plan: at its update
+  std::unique_ptr<Planner> recorded_;         // decided so with a recorder; null: not yet
+  std::mutex recording_;
+  std::int64_t recordings_ = 0;
   void record(Recorder& recorder);
 };
 

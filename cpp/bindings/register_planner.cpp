@@ -5,6 +5,7 @@
 #include "arrays.h"
 #include "decisions.h"
 #include "deltas.h"
+#include "evenhand/policy/reports.h"
 #include "making.h"
 #include "planner.h"
 #include "register.h"
@@ -56,6 +57,7 @@ std::vector<Trigger::Command> commands_of(const py::object& rows) {
 
 void BoundPlanner::read(const py::object& nodes, bool main_pass, bool backfill_pass,
                         const std::string& cycle, const py::object& commands) {
+  recorded_.reset();
   nodes_.clear();
   commands_.clear();
   if (!commands.is_none()) commands_ = commands_of(commands);
@@ -187,12 +189,21 @@ py::dict BoundPlanner::taken() {
   return event_columns(recorder, state().width());
 }
 
-// Decides again with a recorder, in a planner of its own.
+// Decides again with a recorder, in a planner of its own, unless the last one knows.
 void BoundPlanner::record(Recorder& recorder) {
   const LongCall call;
-  const std::unique_ptr<Planner> again = planner_->afresh();
-  again->update(again->state().now(), false);
-  again->decide(trigger_, &recorder);
+  const std::lock_guard lock(recording_);
+  std::unique_ptr<Planner> last = std::move(recorded_);  // not kept if what follows throws
+  if (auto* known = dynamic_cast<Reports*>(last.get());
+      known == nullptr || !known->report(recorder)) {
+    ++recordings_;
+    std::unique_ptr<Planner> again = planner_->afresh();
+    again->update(again->state().now(), false);
+    again->decide(trigger_, &recorder);
+    // Who followed a request knows of all of them; some know of all else, too.
+    if (recorder.request != kNoId || last == nullptr) last = std::move(again);
+  }
+  if (dynamic_cast<Reports*>(last.get()) != nullptr) recorded_ = std::move(last);
 }
 
 py::list BoundPlanner::certificates() const {
@@ -297,6 +308,8 @@ void register_planner(py::module_& m) {
            "What a \"request\" or an \"allocation\" met, by planning again.")
       .def("taken", &BoundPlanner::taken,
            "What was recorded of all that is taken when it was, by planning again once.")
+      .def_property_readonly("recorded", &BoundPlanner::recorded,
+                             "How often it was planned again for `trace` and `taken`.")
       .def("certificates", &BoundPlanner::certificates,
            "What searches for the least cost were asked, and what proves it, by planning again.")
       .def("traced", &BoundPlanner::traced, py::arg("kind"), py::arg("row"),

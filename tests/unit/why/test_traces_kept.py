@@ -1,4 +1,4 @@
-"""What explanations trace is kept with the plan: of all victims at once, of others once."""
+"""What explanations trace is kept with the plan: of all victims at once, of others once or together."""
 
 from __future__ import annotations
 
@@ -66,6 +66,8 @@ def test_a_second_question_about_what_waits_or_stays_takes_no_plan(which: str) -
 def same(one: Any, other: Any) -> bool:
     if isinstance(one, dict):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(same, one, other))
     return np.array_equal(one, other) if isinstance(one, np.ndarray) else bool(one == other)
 
 
@@ -91,3 +93,39 @@ def test_a_plan_of_another_process_explains_its_victims_as_before() -> None:
     kept = eh.Plan(made.snapshot, made.policy, KeptCore.of(made), None, None, made.given)
     assert kept.why("old-1") == made.why("old-1")
     assert kept.letter("old") == made.letter("old")
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_the_same_is_recorded_whatever_was_asked_before(system: str) -> None:
+    looked = 0
+
+    def look(plan: Plan) -> None:
+        nonlocal looked
+        tables = (("request", "requests"), ("allocation", "allocations"))
+        asked = [(kind, row) for kind, table in tables for row in range(len(plan.snapshot.names(table)))]
+        for kind, row in [*asked[::2], *asked[1::2]]:
+            given = plan.given or None
+            fresh = eh.plan(plan.snapshot, plan.policy, plan.state_before, on=plan.on, given=given)
+            assert same(plan._core.trace(kind, row), fresh._core.trace(kind, row)), (kind, row)
+            looked += 1
+
+    look_at(system, PLANS // 2, 3, look)
+    assert looked
+
+
+@pytest.mark.parametrize(("system", "tables"), [("slurm", "r"), ("gridengine", "r"), ("backendai", "ra")])
+def test_one_plan_more_explains_all_that_waits(system: str, tables: str) -> None:
+    """Under Backend.AI also what stays and what leaves: their runs keep all that was recorded."""
+    asked = 0
+
+    def look(plan: Plan) -> None:
+        nonlocal asked
+        refused = [(name, "requests") for name in dict.fromkeys(r.request for r in plan.refusals)]
+        stays = [(name, "allocations") for name in plan.snapshot.names("allocations")]
+        for name, table in [*refused, *(stays if "a" in tables else ())]:
+            plan.why(name, table=table)
+            asked += 1
+        assert plan._core.recorded <= 1
+
+    look_at(system, PLANS, 5, look)
+    assert asked > PLANS

@@ -13,6 +13,8 @@ Planner::Planner(Inputs inputs, std::shared_ptr<ClusterState> state, bool total_
   if (!total_stated) state_.follow_total();
 }
 
+Planner::~Planner() = default;
+
 // What is remembered of an operation follows its name; what its row sets is handed over.
 void Planner::after(const Delta& delta, Id row) {
   if (delta.kind != Delta::Kind::kPutOperation || delta.row != kNoId) return;
@@ -21,18 +23,26 @@ void Planner::after(const Delta& delta, Id row) {
 }
 
 void Planner::decide(const Trigger& trigger, Recorder* recorder) {
-  Run run(inputs_, state_, pace_, recorder != nullptr);
+  recorded_ = std::make_unique<Run>(inputs_, state_, pace_, recorder != nullptr);
+  Run& run = *recorded_;
   run.decisions.certify(trigger.certificates);
   run.go();
   if (recorder != nullptr) run.report(*recorder);
   refusals_ = run.refusals();
-  decisions_ = std::move(run.decisions);
+  decisions_ = recorder != nullptr ? run.decisions : std::move(run.decisions);
   tally_ = run.tally;
   next_due_ = run.next_due;
   if (const Time paced = pace_.due();
       next_due_ == kNoTime || (paced != kNoTime && paced < next_due_))
     next_due_ = paced;
   if (!decisions_.rows().empty()) next_due_ = state_.now();
+  if (recorder == nullptr) recorded_.reset();
+}
+
+bool Planner::report(Recorder& recorder) {
+  if (recorded_ == nullptr) return false;
+  recorded_->report(recorder);
+  return true;
 }
 
 Counts Planner::counts() const {

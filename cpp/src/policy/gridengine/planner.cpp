@@ -46,6 +46,8 @@ Planner::Planner(Inputs inputs, std::shared_ptr<ClusterState> state, bool total_
   if (!total_stated) state_.follow_total();
 }
 
+Planner::~Planner() = default;
+
 std::shared_ptr<evenhand::Planner> Planner::copy(std::shared_ptr<ClusterState> state) const {
   auto out = std::make_shared<Planner>(inputs_, std::move(state), true);
   out->pace_ = pace_;
@@ -70,7 +72,7 @@ void Planner::take_over(Run& run, Recorder* recorder) {
   if (recorder != nullptr) run.report(*recorder);
   refusals_ = run.refusals();
   states_ = run.states();
-  decisions_ = std::move(run.decisions);
+  decisions_ = recorder != nullptr ? run.decisions : std::move(run.decisions);
   tally_ = run.tally;
   next_due_ = run.next_due;
   if (const Time paced = pace_.due();
@@ -88,14 +90,26 @@ std::unique_ptr<evenhand::Planner> Planner::afresh() const {
 }
 
 void Planner::decide(const Trigger& trigger, Recorder* recorder) {
+  recorded_.reset();
   if (group_ != nullptr) return decide_again(recorder);
-  Run run(inputs_, memory_, state_, pace_, recorder);
+  if (recorder != nullptr) recorded_from_ = memory_;
+  recorded_ = std::make_unique<Run>(inputs_, recorder != nullptr ? recorded_from_ : memory_, state_,
+                                    pace_, recorder);
+  Run& run = *recorded_;
   run.tells = trigger.tells || recorder != nullptr;
   if (trigger.kind == Trigger::Kind::kCommands)
     run.accept(trigger.commands);
   else
     run.go();
   take_over(run, recorder);
+  if (recorder == nullptr || recorder->request == kNoId) recorded_.reset();
+}
+
+// Of allocations a run notes only what it was asked for.
+bool Planner::report(Recorder& recorder) {
+  if (recorded_ == nullptr || recorder.request == kNoId) return false;
+  recorded_->report(recorder);
+  return true;
 }
 
 Counts Planner::counts() const {

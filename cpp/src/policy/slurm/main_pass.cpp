@@ -74,7 +74,7 @@ void Run::all(const Trigger& trigger, Recorder* recorder) {
   resume(kNoId);
   if (set().backfill && trigger_.backfill_pass) backfill();
   stage_ = Stage::kSchedulingRun;
-  if (recorder_ != nullptr && recorder_->request != kNoId) refusals();
+  if (recorder != nullptr && recorder->request != kNoId) report(*recorder);
   recorder_ = nullptr;
   stand_back();
   if (const Time paced = workspace.pace.due(); paced != kNoTime) due(paced);

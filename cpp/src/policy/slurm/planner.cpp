@@ -108,10 +108,15 @@ void Planner::decide(const Trigger& trigger, Recorder* recorder) {
   jobs_.forget_changed();
   run_->all(trigger, recorder);
   stands_ = true;
+  recorded_ = recorder != nullptr && recorder->request != kNoId;
   next_due_ = decisions().rows().empty() ? run_->next_due : state_.now();
   cycle_ = run_->rounds_only && state_.reservations().rows() == 0
                ? std::lcm(inputs_.settings.passes.bf_resolution, kMicrosecondsPerSecond)
                : kNoTime;
+}
+
+bool Planner::report(Recorder& recorder) {
+  return recorded_ && stands_ && recorder.request != kNoId && run_->report(recorder);
 }
 
 const Decisions& Planner::decisions() const { return run_->decisions; }

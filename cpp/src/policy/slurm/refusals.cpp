@@ -14,6 +14,23 @@ int reach(Outcome rule) {
 const Refusals& Run::refusals() {
   if (refusals_) return *refusals_;
   refusals_.emplace();
+  report_refusals(kNoId);
+  return *refusals_;
+}
+
+bool Run::report(Recorder& recorder) {
+  const Id job = workspace.state.operation_of_request(recorder.request);
+  if (marked(job).started) return false;
+  std::optional<Refusals> all = std::exchange(refusals_, Refusals{});
+  recorder_ = &recorder;
+  report_refusals(job);
+  recorder_ = nullptr;
+  refusals_ = std::move(all);
+  return true;
+}
+
+// Of all jobs that wait, or of one.
+void Run::report_refusals(Id only) {
   look_at_rest();
   // Of several turns of a job the first that came furthest is reported.
   Column<Index> reported(marks_.size(), -1);
@@ -24,7 +41,8 @@ const Refusals& Run::refusals() {
   }
   for (Size i = 0; i < rules_.size(); ++i) {
     const Turn turn = queue_.turns()[i];
-    if (reported[turn.job] != static_cast<Index>(i)) continue;
+    if (reported[turn.job] != static_cast<Index>(i) || (only != kNoId && turn.job != only))
+      continue;
     use_partition_of(turn);
     const Outcome rule = rules_[i];
     const bool placed = rule != Outcome::kNotEligibleYet && rule != Outcome::kPartitionDown &&
@@ -34,7 +52,6 @@ const Refusals& Run::refusals() {
     report_refusal(turn.job, rule, placed ? &*job_request : nullptr);
   }
   stand_back();
-  return *refusals_;
 }
 
 // Jobs that something leaves for since an earlier run, and that no pass came to place.

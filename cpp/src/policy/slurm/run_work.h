@@ -103,6 +103,8 @@ class Run {
 
   void all(const Trigger& trigger, Recorder* recorder);
   const Refusals& refusals();
+  // What a request met that did not start, after a run that followed one; false: it started.
+  bool report(Recorder& recorder);
   const Contested& contested();
 
  private:
@@ -119,6 +121,7 @@ class Run {
  private:
   Time rounded_ = kNoTime;  // when backfill's plans are rounded to others
   void begin(const Trigger& trigger, Recorder* recorder);
+  void report_refusals(Id only);
   const Jobs& jobs() const { return jobs_; }
   const Settings& set() const { return workspace.settings; }
   const RunningJob& of(Index i) const { return workspace.running[i]; }

@@ -11,6 +11,7 @@
 
 #include "evenhand/policy/backendai/settings.h"
 #include "evenhand/policy/planner.h"
+#include "evenhand/policy/reports.h"
 
 namespace evenhand::backendai {
 
@@ -29,11 +30,14 @@ struct Tally {
   SelectionProof proof;  // summed over the sessions that preempt
 };
 
-class Planner final : public evenhand::Planner {
+class Run;
+
+class Planner final : public evenhand::Planner, public Reports {
  public:
   explicit Planner(Inputs inputs);
   // Follows a living cluster.
   Planner(Inputs inputs, std::shared_ptr<ClusterState> state, bool total_stated);
+  ~Planner() override;
 
   // Settings of operations that came later, a cell each.
   void rows_came(std::span<const Id> rows, const RowSettings& cells) {
@@ -42,6 +46,7 @@ class Planner final : public evenhand::Planner {
 
   void update(Time now, bool) override { state_.advance(now); }
   void decide(const Trigger& trigger, Recorder* recorder = nullptr) override;
+  bool report(Recorder& recorder) override;
   void after(const Delta& delta, Id row) override;
 
   const Decisions& decisions() const override { return decisions_; }
@@ -70,6 +75,7 @@ class Planner final : public evenhand::Planner {
   Tally tally_;
   Refusals refusals_;
   Time next_due_ = kNoTime;
+  std::unique_ptr<Run> recorded_;  // the last one, if it was recorded
 };
 
 }  // namespace evenhand::backendai

@@ -11,6 +11,7 @@
 
 #include "evenhand/policy/gridengine/settings.h"
 #include "evenhand/policy/planner.h"
+#include "evenhand/policy/reports.h"
 
 namespace evenhand::gridengine {
 
@@ -56,16 +57,18 @@ struct Tally {
 
 class Run;
 
-class Planner final : public evenhand::Planner {
+class Planner final : public evenhand::Planner, public Reports {
  public:
   explicit Planner(Inputs inputs);
   // Follows a living cluster.
   Planner(Inputs inputs, std::shared_ptr<ClusterState> state, bool total_stated);
+  ~Planner() override;
 
   RowSettings& rows() noexcept { return inputs_.rows; }
 
   void update(Time now, bool) override { state_.advance(now); }
   void decide(const Trigger& trigger, Recorder* recorder = nullptr) override;
+  bool report(Recorder& recorder) override;
   void after(const Delta& delta, Id row) override;
 
   const Decisions& decisions() const override { return decisions_; }
@@ -103,6 +106,8 @@ class Planner final : public evenhand::Planner {
   Refusals refusals_;
   Column<std::uint8_t> states_;  // O: JobState after the plan
   Time next_due_ = kNoTime;
+  Memory recorded_from_;           // what the recorded run began with
+  std::unique_ptr<Run> recorded_;  // the last one, if a request of it was followed
 };
 
 }  // namespace evenhand::gridengine

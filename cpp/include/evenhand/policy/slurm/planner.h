@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "evenhand/policy/planner.h"
+#include "evenhand/policy/reports.h"
 #include "evenhand/policy/slurm/choose.h"
 #include "evenhand/policy/slurm/queue.h"
 
@@ -32,7 +33,7 @@ struct Inputs {
 
 class Run;
 
-class Planner final : public evenhand::Planner {
+class Planner final : public evenhand::Planner, public Reports {
  public:
   explicit Planner(Inputs inputs);
   // Follows a living cluster.
@@ -44,6 +45,7 @@ class Planner final : public evenhand::Planner {
 
   void update(Time now, bool) override;
   void decide(const Trigger& trigger, Recorder* recorder = nullptr) override;
+  bool report(Recorder& recorder) override;
   void before(const Delta& delta) override;
   void after(const Delta& delta, Id row) override;
 
@@ -68,6 +70,7 @@ class Planner final : public evenhand::Planner {
   Queue queue_{workspace_};
   std::unique_ptr<Run> run_;  // the last one
   bool stands_ = false;       // nothing has changed since
+  bool recorded_ = false;     // it followed a request
   Time next_due_ = kNoTime, cycle_ = kNoTime;
 };
 
