@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.explain.facts import listed, name_of, unlisted
+from evenhand.explain.facts import agreeing, listed, name_of, unlisted
 from evenhand.explain.recorded import KINDS
 from evenhand.reasons import OUTCOMES, reason
 from evenhand.units import text as written
@@ -184,14 +184,16 @@ class Known:
             return None
         said, numbers = "", {self._key(key): value for key, value in clause.says.items()}
         numbers |= {self._key(key): self.value(name) for key, name in named}
+        last = ""
         for text, field, form, _ in Formatter().parse(clause.sentence):
-            said += self.facts.worded(text)
+            said += self.facts.worded(agreeing(text, last))
             if field is None:
                 continue
             found = self._field(field, form or "")
             if found is None:
                 return None
-            said += found[0]
+            last = found[0]
+            said += last
             numbers |= found[1]
         return said, numbers
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.explain.explanation import Claim, Explanation, claims
-from evenhand.explain.facts import Facts, listed, name_of, seconds, sentence
+from evenhand.explain.facts import Facts, agreed, agreeing, listed, name_of, seconds, sentence
 from evenhand.explain.fair import bound_rows, holding, share_rows
 from evenhand.explain.told import told_of_victim
 from evenhand.reasons import ACTIONS, GROUPS, reason
@@ -40,7 +40,8 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
     beneficiary = decision.beneficiary
     needed = facts.object(column("needed")[row])
     lacks = facts.object(np.maximum(column("needed")[row] - column("free_before")[row], 0))
-    lacking = f"{facts.amounts(lacks)} more is needed there" if lacks else "all of it was needed"
+    more = facts.amounts(lacks)
+    lacking = more + agreeing(" more is needed there", more) if lacks else "all of it was needed"
     if not needed:
         what = "of this node " if decision.node is not None else ""
         lacking = f"its operation leaves as a whole, though nothing {what}is used,"
@@ -173,12 +174,13 @@ def explain_resumed(facts: Facts, row: int) -> Explanation:
     decisions = facts.plan.decisions
     decision = decisions[row]
     needed, free = (decisions.column(name)[row] for name in ("needed", "free_before"))
-    text = reason(decision.reason, "start").sentence.format(
+    held = facts.amounts(facts.object(free, zeros=True))
+    text = agreed(reason(decision.reason, "start").sentence, free=held).format(
         allocation=f"allocation {name_of(decision.allocation)}",
         operation=name_of(decision.operation),
         node=facts.of_node(decision.node, "no node"),
         needed=facts.amounts(facts.object(needed)),
-        free=facts.amounts(facts.object(free, zeros=True)),
+        free=held,
         **_counted(decision),
     )
     numbers = decision.numbers
@@ -217,7 +219,8 @@ def explain_start(facts: Facts, rows: list[int]) -> Explanation:
             "needed": facts.amounts(facts.object(decisions.column("needed")[row])),
             "free": facts.amounts(facts.object(decisions.column("free_before")[row], zeros=True)),
         }
-        sentences.append(sentence(reason(decision.reason, "start").sentence.format(**fields)))
+        template = agreed(reason(decision.reason, "start").sentence, free=fields["free"])
+        sentences.append(sentence(template.format(**fields)))
     if len(rows) > 3:
         sentences.append(f"It starts {len(rows) - 3} more times.")
     found = [*claims(first.reason, sentences, first.numbers)]

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Facts",
+    "agreed",
+    "agreeing",
     "amounts",
     "fraction",
     "listed",
@@ -60,6 +62,25 @@ def one_amount(value: float) -> str:
 def sentence(text: str) -> str:
     """Begin a text with a capital, and end it with a full stop; it must not begin with a user's name."""
     return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(".") else ".")
+
+
+_VERB = re.compile(r"( more)? (is|was) (?=missing|needed|free)")
+_VERBS = {"is": "are", "was": "were"}
+
+
+def agreeing(text: str, amounts: str) -> str:
+    """Return what follows amounts, whose verb agrees with them: of several resources "are missing"."""
+    if ", " not in amounts or not (verb := _VERB.match(text)):
+        return text
+    return f"{verb[1] or ''} {_VERBS[verb[2]]} {text[verb.end() :]}"
+
+
+def agreed(template: str, **amounts: str) -> str:
+    """Return a template in which the verbs behind amounts agree with them."""
+    for name, said in amounts.items():
+        before, field, after = template.partition(f"{{{name}}}")
+        template = before + field + agreeing(after, said)
+    return template
 
 
 def listed(names: Iterable[object]) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.explain.decided import rows_of, victims_of_step
 from evenhand.explain.explanation import Claim, Explanation
-from evenhand.explain.facts import Facts, listed, name_of, sentence
+from evenhand.explain.facts import Facts, agreed, listed, name_of, sentence
 from evenhand.explain.fair import bound_rows, holding, share_rows
 from evenhand.explain.told import NOTHING, Told, told_of_outcome, told_of_unseen
 from evenhand.fields import TABLES
@@ -356,13 +356,15 @@ def _outcome(
 ) -> str:
     where = reason(STAGES[stage], "stage").sentence
     template = _worded(facts, reason(code, what, "request", "allocation").sentence)
+    missing = facts.amounts(event["missing"])
+    template = agreed(template, missing=missing)
     request = event["request"]
     nowhere = "each node that was tried" if what == "request" else "its node"
     text = template.format(
         node=facts.of_node(event["node"], nowhere),
         request="the request" if request is None else f"request {name_of(request)}",
         operation=name_of(facts.name("operations", operation)),
-        missing=facts.amounts(event["missing"]),
+        missing=missing,
         stage=where,
         tags=facts.tags(row, event["node"]) if "{tags}" in template else "",
     )

@@ -92,7 +92,7 @@ def test_a_start(plan: Any) -> None:
     assert (told.table, told.code) == ("requests", "fits_after_preemption")
     assert told.sentences[0] == (
         "Request b of operation B starts on node n1 once a09 has left: it needs 2 cpu, 4 memory, and 0 cpu,"
-        " 75 memory was free."
+        " 75 memory were free."
     )
     assert told.sentences[1].startswith("Request b of operation B starts on node n2 once a10 has left")
     assert told.sentences[-1] == "1 more of it still waits."

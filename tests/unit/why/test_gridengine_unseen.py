@@ -64,7 +64,7 @@ def test_each_copy_has_the_room_that_those_before_it_left() -> None:
     plan = planned({"h": 3}, job("high", 0.9, asks=[asks(1, count=3)]))
     assert [d.numbers["free_before"]["slots"] for d in plan.decisions.starts] == [3, 2, 1]
     told = plan.why("highr0")
-    assert "and 2 slots, 2 lic was free" in told.sentences[1]
+    assert "and 2 slots, 2 lic were free" in told.sentences[1]
 
 
 def test_a_request_that_was_granted_victims_is_not_counted_as_refused() -> None:
