@@ -192,7 +192,8 @@ class Facts:
             return {"immune": name, "until": instant, "now": self.snapshot.now}
         elif why == "pool_victims_per_hour":
             victims, most = int(trace["victims"][event]), int(trace["most"][event])
-            again = {"again_from": instant} if victims else {}
+            # Beyond the cap, or with a cap of 0, it is not free once the first is an hour ago.
+            again = {"again_from": instant} if 0 < victims <= most else {}
             return {"pool": name, "victims": victims, "max_victims_per_hour": most, **again}
         else:
             return {}
