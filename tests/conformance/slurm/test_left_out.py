@@ -5,11 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+import evenhand as eh
 
 from tests.conformance.slurm.passes import TASK, Event, Passes, engine_plan
 
@@ -44,14 +46,37 @@ def heads(requests: list[dict[str, Any]], begun: Mapping[str, int]) -> Iterator[
             given[task[1]] += 1
 
 
+def arrays_of(jobs: Iterable[str]) -> Counter[str]:
+    """Count tasks by their arrays."""
+    return Counter(task[1] for task in map(TASK.fullmatch, jobs) if task is not None)
+
+
+def without_back_off(state: Any, arrays: Collection[str]) -> Any:
+    """Forget when others left for tasks of some arrays."""
+    if state is None or not arrays:
+        return state
+    rows = state.to_dict()
+    kept = [row for row in rows.get("operations", ()) if not arrays_of([row["name"]]).keys() & set(arrays)]
+    return eh.State.from_dict({**rows, "operations": kept})
+
+
 def with_one_record(tables: dict[str, Any], settings: Any, state: Any, name: str) -> tuple[Any, Any]:
-    """Plan a pass that knows one job of each waiting array: its next task, and then the next one."""
+    """Plan a pass that knows one job of each waiting array: its next task, and then the next one.
+
+    The next one follows once a task has started, and nothing is remembered of for whom others left; in
+    backfill also once others leave for the one before it.
+    """
     begun: Counter[str] = Counter()
+    started: Counter[str] = Counter()
     while True:
         shown = {**tables, "requests": list(heads(tables["requests"], begun))}
-        found, after = engine_plan(shown, settings, state, name)
-        jobs = {d["operation"] for d in found["decisions"] if d["action"] == "start"}
-        now = Counter(task[1] for task in map(TASK.fullmatch, jobs) if task is not None)
+        found, after = engine_plan(shown, settings, without_back_off(state, started), name)
+        decisions = found["decisions"]
+        now = started = arrays_of({d["operation"] for d in decisions if d["action"] == "start"})
+        if name == "backfill":
+            now = now + arrays_of(
+                {d["beneficiary"]["operation"] for d in decisions if d["action"] == "preempt"}
+            )
         if now == begun:
             return found, after
         begun = now
