@@ -67,18 +67,22 @@ void ServiceQueue::reset(const QueuePlaces& places, const Column<double>& satisf
                          Column<Id> members) {
   places_ = &places;
   satisfaction_ = &satisfaction;
+  size_ = members.size();
+  moved_.clear();
+  parted_.clear();
+  stale_.clear();
   if (members.empty()) {
     member_.clear();
     key_.clear();
     touched_.clear();
+    apart_.clear();
     entries_.clear();
-    stale_.clear();
     return;
   }
   member_.assign(places.place.size(), 0);
+  apart_.assign(places.place.size(), 0);
   key_.assign(places.place.size(), 0);
   touched_.assign(places.place.size(), 0);
-  stale_.clear();
   for (const Id o : members) {
     member_[o] = 1;
     key_[o] = satisfaction[o];
@@ -92,7 +96,6 @@ void ServiceQueue::reset(const QueuePlaces& places, const Column<double>& satisf
     touched_[e.operation] = stays;
     return !stays;
   });
-  moved_.clear();
   for (const Id o : members)
     if (!touched_[o]) moved_.push_back({key_[o], places.place[o], o});
   std::ranges::fill(touched_, std::uint8_t{0});
@@ -102,6 +105,7 @@ void ServiceQueue::reset(const QueuePlaces& places, const Column<double>& satisf
 
 void ServiceQueue::move_places() {
   if (places_ == nullptr) return;
+  gather();
   for (Entry& e : entries_) e.place = places_->place[e.operation];
 }
 
@@ -109,28 +113,44 @@ void ServiceQueue::merge_moved() {
   const auto middle = static_cast<std::ptrdiff_t>(entries_.size());
   entries_.insert(entries_.end(), moved_.begin(), moved_.end());
   std::inplace_merge(entries_.begin(), entries_.begin() + middle, entries_.end(), before);
+  moved_.clear();
 }
 
-std::size_t ServiceQueue::find(const Entry& entry) const {
-  return static_cast<std::size_t>(
-      std::lower_bound(entries_.begin(), entries_.end(), entry, before) - entries_.begin());
+// Puts what is apart into its place, all of it in one pass.
+void ServiceQueue::gather() {
+  if (parted_.empty()) return;
+  std::erase_if(entries_, [&](const Entry& e) { return apart_[e.operation] != 0; });
+  merge_moved();
+  for (const Id operation : parted_) apart_[operation] = 0;
+  parted_.clear();
+}
+
+// Its entry no longer counts, wherever it stands.
+void ServiceQueue::take(Id operation) {
+  if (apart_[operation]) {
+    const Entry entry{key_[operation], places_->place[operation], operation};
+    moved_.erase(std::ranges::lower_bound(moved_, entry, before));
+    return;
+  }
+  apart_[operation] = 1;
+  parted_.push_back(operation);
+}
+
+void ServiceQueue::put(Id operation) {
+  if (!apart_[operation]) {
+    apart_[operation] = 1;
+    parted_.push_back(operation);
+  }
+  const Entry entry{key_[operation], places_->place[operation], operation};
+  moved_.insert(std::ranges::upper_bound(moved_, entry, before), entry);
+  if (parted_.size() > kApart) gather();
 }
 
 void ServiceQueue::rekey(Id operation, double key) {
   if (key == key_[operation]) return;
-  const Entry moved{key, places_->place[operation], operation};
-  const std::size_t from = find({key_[operation], places_->place[operation], operation}),
-                    to = find(moved);
+  take(operation);
   key_[operation] = key;
-  const auto first = entries_.begin() + static_cast<std::ptrdiff_t>(from);
-  const auto target = entries_.begin() + static_cast<std::ptrdiff_t>(to);
-  if (to > from) {
-    std::move(first + 1, target, first);
-    entries_[to - 1] = moved;
-  } else {
-    std::move_backward(target, first, first + 1);
-    entries_[to] = moved;
-  }
+  put(operation);
 }
 
 void ServiceQueue::rekey_fifo(Id pool) {
@@ -170,7 +190,7 @@ void ServiceQueue::settle() {
 }
 
 void ServiceQueue::settle_together() {
-  moved_.clear();
+  gather();
   const auto move = [&](Id operation, double key) {
     touched_[operation] = 1;
     key_[operation] = key;
@@ -190,17 +210,18 @@ void ServiceQueue::settle_together() {
     for_fifo_members(pool, [&](Id operation, double key) { move(operation, key); });
   std::ranges::sort(moved_, before);
   std::erase_if(entries_, [&](const Entry& e) { return touched_[e.operation] != 0; });
-  merge_moved();
   for (const Entry& e : moved_) touched_[e.operation] = 0;
   for (const Id operation : stale_) touched_[operation] = 0;
+  merge_moved();
   stale_.clear();
 }
 
 void ServiceQueue::remove(Id operation) {
   settle();
-  entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(find(
-                                        {key_[operation], places_->place[operation], operation})));
+  take(operation);
   member_[operation] = 0;
+  --size_;
+  if (parted_.size() > kApart) gather();
   if (const Id pool = places_->fifo_pool[operation]; pool != kNoId) rekey_fifo(pool);
 }
 
@@ -208,13 +229,13 @@ void ServiceQueue::insert(Id operation) {
   settle();
   if (at_least(operation, member_.size()))
     for (const std::size_t size = places_->place.size();
-         Column<std::uint8_t>* flags : {&member_, &touched_})
+         Column<std::uint8_t>* flags : {&member_, &touched_, &apart_})
       flags->resize(size, 0);
   key_.resize(member_.size(), 0);
   member_[operation] = 1;
   key_[operation] = (*satisfaction_)[operation];
-  const Entry entry{key_[operation], places_->place[operation], operation};
-  entries_.insert(entries_.begin() + static_cast<std::ptrdiff_t>(find(entry)), entry);
+  ++size_;
+  put(operation);
   if (const Id pool = places_->fifo_pool[operation]; pool != kNoId) rekey_fifo(pool);
 }
 

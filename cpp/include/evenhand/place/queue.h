@@ -51,13 +51,22 @@ class ServiceQueue {
   // FIFO pools. O(members).
   void move_places();
 
-  // In order; first settles what was touched: O(n) moves of 16 bytes for each.
-  std::span<const Entry> entries() {
+  // Visits at most so many in order, until a visit returns true; first settles what was touched:
+  // O(log n) for each, and O(n) for all of kApart.
+  template <class Visit>
+  void walk(std::size_t most, Visit&& visit) {
     settle();
-    return entries_;
+    std::size_t i = 0, j = 0;
+    for (; most > 0; --most) {
+      while (i < entries_.size() && apart_[entries_[i].operation]) ++i;
+      const bool one = i < entries_.size(), other = j < moved_.size();
+      if (!one && !other) return;
+      const bool first = one && !(other && before(moved_[j], entries_[i]));
+      if (visit(first ? entries_[i++] : moved_[j++])) return;
+    }
   }
-  std::size_t size() const noexcept { return entries_.size(); }
-  bool empty() const noexcept { return entries_.empty(); }
+  std::size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
   bool contains(Id operation) const noexcept {
     return at(operation) < member_.size() && member_[operation] != 0;
   }
@@ -74,10 +83,14 @@ class ServiceQueue {
   void insert(Id operation);  // one that has a place
 
  private:
-  std::size_t find(const Entry& entry) const;
+  static constexpr std::size_t kApart = 64;
+
   void settle();
   void settle_together();
   void merge_moved();
+  void gather();
+  void take(Id operation);
+  void put(Id operation);
   template <class Visit>
   void for_fifo_members(Id pool, Visit&& visit) const;
   void rekey_fifo(Id pool);
@@ -86,11 +99,14 @@ class ServiceQueue {
   const QueuePlaces* places_ = nullptr;
   const Column<double>* satisfaction_ = nullptr;
   Column<std::uint8_t> member_;   // O
-  Column<double> key_;            // O: as in entries_
-  std::vector<Entry> entries_;    // ascending (key, place)
+  std::size_t size_ = 0;          // members
+  Column<double> key_;            // O: as in entries_ or moved_
+  std::vector<Entry> entries_;    // ascending (key, place), of those not apart and some that are
+  std::vector<Entry> moved_;      // ascending, of members that are
+  Column<std::uint8_t> apart_;    // O: an entry in entries_ is of before
+  Column<Id> parted_;             // which are
   Column<std::uint8_t> touched_;  // O
   Column<Id> stale_;
-  std::vector<Entry> moved_;
 };
 
 }  // namespace evenhand

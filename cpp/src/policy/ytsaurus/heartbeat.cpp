@@ -139,21 +139,24 @@ class Heartbeat {
   }
 
   Choice first_among(Size entries) {
-    const std::span<const ServiceQueue::Entry> queue = workspace_.in_order(Stage::kRegular);
     const auto fits_alone = [&](Id shape) {
       return shape == kNoId || work_.has_promises() ||
              workspace_.shapes().fits(shape, work_.room());
     };
-    for (const ServiceQueue::Entry& entry : queue.first(std::min(entries, queue.size()))) {
-      if (!fits_alone(workspace_.only_shape(entry.operation))) continue;
+    Choice found;
+    workspace_.in_order(Stage::kRegular, entries, [&](const ServiceQueue::Entry& entry) {
+      if (!fits_alone(workspace_.only_shape(entry.operation))) return false;
       for (const Workspace::Ask& ask : workspace_.waiting_of(entry.operation)) {
         if (ask.pending == 0) continue;
         const bool fits = work_.has_promises() ? work_.fits_with_promise(ask.request)
                                                : workspace_.shapes().fits(ask.shape, work_.room());
-        if (fits && may_start(ask.request, false)) return {ask.request, entry.operation};
+        if (!fits || !may_start(ask.request, false)) continue;
+        found = {ask.request, entry.operation};
+        return true;
       }
-    }
-    return {};
+      return false;
+    });
+    return found;
   }
 
   // --- room of victims
@@ -224,16 +227,22 @@ class Heartbeat {
   }
 
   Choice first_candidate(const StageRule& rule) {
-    for (const ServiceQueue::Entry& entry : workspace_.in_order(rule.stage))
+    Choice found;
+    const Size all = workspace_.queue(rule.stage).size();
+    workspace_.in_order(rule.stage, all, [&](const ServiceQueue::Entry& entry) {
       for (const Workspace::Ask& ask : workspace_.waiting_of(entry.operation)) {
         const Id q = ask.request;
         if (ask.pending == 0) continue;
         if (!workspace_.shape_fits[ask.shape] &&
             !(work_.has_promises() && work_.fits_with_promise_and_victims(q)))
           continue;
-        if (may_start(q, true) && work_.choose(rule, q)) return {q, entry.operation};
+        if (!may_start(q, true) || !work_.choose(rule, q)) continue;
+        found = {q, entry.operation};
+        return true;
       }
-    return {};
+      return false;
+    });
+    return found;
   }
 
   // --- violated limits, node over its resources

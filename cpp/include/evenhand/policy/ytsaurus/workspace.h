@@ -280,8 +280,10 @@ class Workspace : public WorkspaceData {
   ServiceQueue::Entry entry(Stage stage, Id operation) {
     return queues_[at(stage)].entry(operation);
   }
-  std::span<const ServiceQueue::Entry> in_order(Stage stage) {
-    return queues_[at(stage)].entries();
+  // Visits at most so many that wait, in order, until a visit returns true.
+  template <class Visit>
+  void in_order(Stage stage, Size most, Visit&& visit) {
+    queues_[at(stage)].walk(most, std::forward<Visit>(visit));
   }
   const Shapes& shapes() const noexcept { return shapes_; }
   // Of an operation, in canonical order.
