@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-
 from tests.conformance.slurm.passes import TASK, Event, Passes, engine_plan
 
 FILE = Path(__file__).parents[2] / "data" / "slurm-left-out.json.gz"

@@ -101,7 +101,6 @@ def test_a_rule_between_timeouts_holds_where_the_longer_one_is_read() -> None:
     on, timeouts = {"enable_aggressive_starvation": True}, (119.999999, 120.0, 120.000001)
     for timeout in timeouts:
         YTsaurusSettings(fair_share_starvation_timeout=timeout)
-        YTsaurusSettings(fair_share_starvation_timeout=300, fair_share_aggressive_starvation_timeout=timeout)
     for timeout in timeouts[:2]:
         YTsaurusSettings(fair_share_starvation_timeout=timeout, **on)
     problem = problem_of(fair_share_starvation_timeout=timeouts[2], **on)

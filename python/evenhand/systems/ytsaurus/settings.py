@@ -294,7 +294,13 @@ def _cross_checks(settings: YTsaurusSettings) -> list[tuple[str, str, str]]:
         least, most = number(aggressive, [plain]), number(plain, [aggressive])
         said = f"is {least}; it must not exceed preemption_satisfaction_threshold ({most})"
         found.append(("aggressive_preemption_satisfaction_threshold", "range", said))
-    if settings.enable_aggressive_starvation:  # nothing reads the longer timeout otherwise
+    # Where nothing starves aggressively a timeout that was left as it is refuses nothing. One that was chosen
+    # is held to the system's own rule.
+    chosen = "fair_share_aggressive_starvation_timeout"
+    if (
+        settings.enable_aggressive_starvation
+        or getattr(settings, chosen) != YTsaurusSettings.model_fields[chosen].default
+    ):
         found += aggressive_checks(settings)
     if settings.enable_infinite_resource_limits_overcommit and not settings.use_precommit_for_preemption:
         said = "is on; it needs use_precommit_for_preemption"
