@@ -282,7 +282,7 @@ class Workspace : public WorkspaceData {
   }
   // Visits at most so many that wait, in order, until a visit returns true.
   template <class Visit>
-  void in_order(Stage stage, Size most, Visit&& visit) {
+  void in_order(Stage stage, std::size_t most, Visit&& visit) {
     queues_[at(stage)].walk(most, std::forward<Visit>(visit));
   }
   const Shapes& shapes() const noexcept { return shapes_; }
