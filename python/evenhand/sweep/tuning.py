@@ -286,6 +286,6 @@ def _windows(result: Result, judge: Judge, edges: Sequence[float], names: Sequen
 def _without_optuna(points: int) -> Diagnostic:
     said = (
         f"Optuna is not installed: {points} points were drawn at random, which learn nothing from each other;"
-        " pip install 'evenhand[optuna]', or sampler=\"random\" where that is what is wanted"
+        " pip install 'evenhand[optuna]', or choose the sampler \"random\" where that is what is wanted"
     )
     return Diagnostic("optuna_missing", (), said, {"points": points})
