@@ -57,17 +57,6 @@ TEST(SlurmPlanner, AJobOfAHigherTierPreemptsAndTheStateStaysAsItWas) {
   EXPECT_EQ(planner.next_due(), kNow);
 }
 
-TEST(SlurmPlanner, BacksOffUntilExactlyItsTime) {
-  Inputs in = inputs();
-  in.memory.last_preempt = {kNoTime, kNow - in.settings.backoff + 1};
-  Planner early(in);
-  EXPECT_EQ(refused(early), Outcome::kPreemptionBackoff);
-  EXPECT_EQ(early.next_due(), kNow + 1);
-  in.memory.last_preempt.set(1, in.memory.last_preempt[1] - 1);
-  Planner due(in);
-  EXPECT_EQ(refused(due), Outcome::kWaitsForVictims);
-}
-
 TEST(SlurmPlanner, BacksOffByWholeSecondsOfThenAndOfNow) {
   Inputs in = inputs();
   for (const Time then : {kNow - in.settings.backoff, kNow - in.settings.backoff + 999'999}) {
