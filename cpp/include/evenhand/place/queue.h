@@ -52,7 +52,7 @@ class ServiceQueue {
   void move_places();
 
   // Visits at most so many in order, until a visit returns true; first settles what was touched:
-  // O(log n) for each, and O(n) for all of kApart.
+  // at most kApart moves of 16 bytes for each, and O(n) once in kApart.
   template <class Visit>
   void walk(std::size_t most, Visit&& visit) {
     settle();
